@@ -278,11 +278,11 @@ def test_a_file_that_is_no_record_is_refused_and_left_alone(tmp_path):
     bad = [
         {"variant": "other"},
         {"seed": "3"},
-        {"global": math.nan},
-        {"global": "0.5"},
         {"seed": 0.0},
     ]
-    lines = ["hello", "[1]", '{"seed": 3}', "[" * 10**5, *(json.dumps(good | one) for one in bad)]
+    lacks = {name: value for name, value in good.items() if name != "global"}
+    changed = [json.dumps(one) for one in (lacks, *(good | one for one in bad))]
+    lines = ["hello", "[1]", '{"seed": 3}', "[" * 10**5, *changed]
     path.write_text(json.dumps(good) + "\n")
     assert read_records(path, SMALL) == [good]
     for text in (line + "\n" for line in lines):
@@ -416,7 +416,7 @@ def test_variants_that_share_a_search_have_the_curves_that_they_have_alone(tmp_p
     assert together["global"]["curve"] != together["personalised"]["curve"]
 
 
-def test_a_report_of_curves_reads_them_at_parts_of_the_budget(tmp_path):
+def test_a_report_of_curves_reads_them_at_parts_of_the_budget():
     curve = [[2, 0.5], [4, 0.25], [8, 0.125]]
     assert [error_at(curve, x) for x in (0, 2, 3.9, 4, 100)] == [1, 0.5, 0.5, 0.25, 0.125]
     records = [
@@ -427,10 +427,6 @@ def test_a_report_of_curves_reads_them_at_parts_of_the_budget(tmp_path):
     lines = curves(ONLINE, "tiny", records)
     assert lines[1].split() == ["alone", "2", "50.00", "25.00", "25.00", "12.50"]
     assert "within against alone, 50%: -12.50 ± 0.00; 2 better, 0 the same, 0 worse" in lines
-    path = tmp_path / "falling.jsonl"
-    path.write_text(json.dumps(records[0] | {"curve": [[2, 0.5], [2, 0.5]]}) + "\n")
-    with pytest.raises(ValueError, match="a record of a run"):
-        read_records(path, ONLINE)
 
 
 def test_a_record_is_what_the_search_and_the_two_objectives_say(tmp_path):

@@ -381,17 +381,16 @@ def test_each_comparison_names_first_what_the_claim_says_is_better():
     }
 
 
-@pytest.mark.parametrize(
-    "change", [{"rounds": 0}, {"rounds": 1.5}, {"tried": 0}, {"tried": "3"}, {"global": 1.5}]
-)
-def test_a_line_that_cannot_be_a_record_is_refused(change, tmp_path):
+@pytest.mark.parametrize("field", ["rounds", "tried", "global", "personalised"])
+def test_a_line_without_a_field_of_its_variant_is_refused(field, tmp_path):
     one = small(Member("one", "RS", "global", "none"))
     record = {"variant": "one", "seed": 0, "budget": {}, "global": 0.5, "personalised": 0.5}
     record |= {"rounds": 4, "tried": 2}
     path = tmp_path / "records.jsonl"
     path.write_text(json.dumps(record) + "\n")
     assert read_records(path, one) == [record]
-    path.write_text(json.dumps(record | change) + "\n")
+    del record[field]
+    path.write_text(json.dumps(record) + "\n")
     with pytest.raises(ValueError, match=r"line 1 is .*a record of a run of small"):
         read_records(path, one)
 

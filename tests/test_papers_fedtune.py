@@ -289,21 +289,15 @@ def test_without_a_search_all_have_the_largest_rate_and_no_decay(tmp_path):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"error": 1.5}, {"error": "0.1"}, {"lr": [0.3]}, {"lr": []}, {"lr": None}, {"rounds": -1},
-        {"rounds": 1.5}, {"weight_decay": [0.5]}, {"weight_decay": [0.0, 0.0]},
-        {"weight_decay": None}, {"lr": [], "weight_decay": []},
-    ],
-)  # fmt: skip
-def test_a_line_that_cannot_be_a_record_is_refused(change, tmp_path):
+@pytest.mark.parametrize("field", ["error", "rounds", "lr", "weight_decay"])
+def test_a_line_without_a_field_of_its_variant_is_refused(field, tmp_path):
     path = tmp_path / "records.jsonl"
     record = {"variant": "FedTune", "seed": 0, "budget": {}, "error": 0.1, "lr": [0.1]}
     record |= {"weight_decay": [0.001], "rounds": 30}
     path.write_text(json.dumps(record) + "\n")
     assert read_records(path, small(VARIANTS["FedTune"])) == [record]
-    path.write_text(json.dumps(record | change) + "\n")
+    del record[field]
+    path.write_text(json.dumps(record) + "\n")
     with pytest.raises(ValueError, match=r"line 1 is .*a record of a run of small"):
         read_records(path, small(VARIANTS["FedTune"]))
 
@@ -439,11 +433,3 @@ def test_changes_are_counted_over_all_clients_from_one_round_to_the_next():
     assert changes(record, 1, 5) == 4
     assert changes(record, 2, 4) == 1
     assert changes(record, 3, 4) == 0
-
-
-@pytest.mark.parametrize("change", [{"likeliest": [[5]]}, {"credit": []}, {"loss": [float("nan")]}])
-def test_a_record_of_figure_5_has_a_row_a_credit_and_a_loss_for_each_round(change):
-    record = {"likeliest": [[4]], "credit": [[-0.5]], "loss": [2.0]}
-    watched = FIGURE_5.variants[0]
-    assert watched.is_valid(record)
-    assert not watched.is_valid(record | change)

@@ -8,7 +8,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
 from operator import attrgetter
 from statistics import fmean
 from typing import Any
@@ -17,7 +16,7 @@ import torch
 
 from fedlab_edu.data import Federation
 from fedlab_edu.models.model import Model
-from fedlab_edu.papers.experiment import Record, rates
+from fedlab_edu.papers.experiment import Record
 from fedlab_edu.papers.report import Paired, difference, means
 from fedlab_edu.rounds.objectives import Average, evaluate, personalise
 
@@ -66,12 +65,6 @@ class Watched:
         """Return the rounds spent and the test error of a variant, a pair for each point."""
         place = 1 + self.variants.index(variant)
         return [[point[0], point[place]] for point in self.points]
-
-
-def is_curve(curve: Sequence[Sequence[float]]) -> bool:
-    """Return whether these are rates of error after numbers of rounds that increase."""
-    rounds, errors = zip(*curve, strict=True)
-    return rates(errors) and all(a < b for a, b in pairwise(rounds))
 
 
 def error_at(curve: Sequence[Sequence[float]], rounds: float) -> float:

@@ -78,11 +78,6 @@ def _rows(name: str) -> list[dict[str, str]]:
     return [*csv.DictReader(path.read_text().splitlines())] if path.exists() else []
 
 
-def rates(numbers: Sequence[object]) -> bool:
-    """Return whether these are numbers from 0 to 1, at least one."""
-    return len(numbers) > 0 and all(isinstance(x, float | int) and 0 <= x <= 1 for x in numbers)
-
-
 def bundled(load: Callable[[int], Any]) -> Load:
     """Return the loader of a data set that comes with a package, given a function of the seed."""
 
@@ -121,9 +116,8 @@ class Experiment:
 
     Fields:
         claim: the paper's conclusion, in our words.
-        variants: the methods or settings to compare. Each has a unique ``name``, and a function
-            ``is_valid(record)``, in which a ValueError, TypeError or LookupError means no. Those
-            with an equal attribute ``training`` share a search.
+        variants: the methods or settings to compare. Each has a unique ``name``, and ``FIELDS``,
+            what its records hold. Those with an equal attribute ``training`` share a search.
         against: pairs of variants' names to compare on the same seeds.
         settings: scale -> data set -> workload.
         report: makes the lines of a report from the records of a data set; the default is a table

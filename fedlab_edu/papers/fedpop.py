@@ -36,6 +36,7 @@ TunerName = Literal["none", "FedEx", "FedPop-G", "FedPop-L", "FedPop"]
 class Member(Searched):
     """A tuner in random search or successive halving."""
 
+    FIELDS = Searched.FIELDS | {"rounds", "tried"}
     tuner: TunerName = "FedPop"
     method: Method = field(default_factory=FedAvg)
 
@@ -66,11 +67,6 @@ class Member(Searched):
             rows = (torch.cat([r.row for r in run.history]) for run in search.runs)
             tried = sum(len(used.unique()) for used in rows)
         return super().measure(search, model, fed) | {"tried": tried}
-
-    def is_valid(self, record: Record) -> bool:
-        """Return whether the errors are rates and the counts positive."""
-        counts = record["rounds"], record["tried"]
-        return super().is_valid(record) and all(type(n) is int and n > 0 for n in counts)
 
 
 def _small(federation: Callable[..., Federation], **how: Any) -> Setting:

@@ -35,7 +35,6 @@ from fedlab_edu.papers.experiment import (
     experiment,
     on_hub,
     published,
-    rates,
 )
 from fedlab_edu.papers.fedtune_searches import GRID, RIVALS, SEARCHES, Begin, tuner_of
 from fedlab_edu.rounds.tuner import Fixed, Tuner
@@ -97,6 +96,7 @@ class Personal:
     """
 
     target: ClassVar[str] = "global"
+    FIELDS: ClassVar = {"error", "rounds", "lr", "weight_decay"}
     name: str
     begin: Begin | None
     table: LocalHP = field(default=GRID, compare=False, repr=False)
@@ -133,17 +133,6 @@ class Personal:
     def error(self, record: Record) -> float:
         """Return the test error in percent."""
         return 100 * float(record["error"])
-
-    def is_valid(self, record: Record) -> bool:
-        """Return whether the error is a rate, the rounds a number, and the settings in the grid."""
-        lr, decay = record["lr"], record["weight_decay"]
-        grid, found = _pairs(GRID.lr.tolist(), GRID.weight_decay.tolist()), _pairs(lr, decay)
-        ok = type(record["rounds"]) is int and record["rounds"] >= 0
-        return ok and rates([record["error"]]) and found <= grid and len(found) > 0
-
-
-def _pairs(lr: Sequence[float], decay: Sequence[float]) -> set[tuple[float, float]]:
-    return {(round(x, 6), round(y, 6)) for x, y in zip(lr, decay, strict=True)}
 
 
 def _images(name: str, column: str = "image", **how: Any) -> Load:

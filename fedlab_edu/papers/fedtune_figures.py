@@ -3,13 +3,12 @@
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise, product
-from math import isfinite
 from pathlib import Path
 from statistics import mean
 from typing import Any, ClassVar
 
 from fedlab_edu import Federation, LocalHP, Model, evaluate, fedtune, mlp, start, train
-from fedlab_edu.papers.curves import curves, is_curve
+from fedlab_edu.papers.curves import curves
 from fedlab_edu.papers.experiment import Experiment, Record, experiment
 from fedlab_edu.papers.fedtune import Cell, Personal, digits_images
 from fedlab_edu.papers.fedtune_searches import (
@@ -61,6 +60,7 @@ class Traced:
     """
 
     target: ClassVar[str] = "rounds"
+    FIELDS: ClassVar = {"likeliest", "credit", "loss"}
     name: str
     eta: float
 
@@ -73,14 +73,6 @@ class Traced:
         credits = [[round(r, 4) for r in one.credit] for one in search.history]
         losses = [round(one.loss, 4) for one in search.history]
         return {"likeliest": likeliest, "credit": credits, "loss": losses}
-
-    def is_valid(self, record: Record) -> bool:
-        """Return whether each round has a row of the table and a credit for each client."""
-        rows, credits, losses = record["likeliest"], record["credit"], record["loss"]
-        ok = len(rows) == len(credits) == len(losses) > 0
-        ok = ok and {len(one) for one in rows} == {len(one) for one in credits}
-        ok = ok and all(type(row) is int and 0 <= row < len(RATES) for one in rows for row in one)
-        return ok and all(isfinite(x) for x in losses)
 
 
 def changes(record: Record, first: int, last: int) -> int:
@@ -104,6 +96,8 @@ def thirds(record: Record) -> dict[str, float]:
 class Followed(Personal):
     """A search whose findings, after each of `MARKS`, are trained with and tested."""
 
+    FIELDS: ClassVar = {"curve"}
+
     def run(self, cell: Cell, model: Model, fed: Federation, seed: int, state: Path) -> Record:
         """Search, and return the test errors along the way."""
         search: Any = self.begin(model, fed, total=cell.total, seed=seed)  # type: ignore[misc]
@@ -117,10 +111,6 @@ class Followed(Personal):
             after = train(begun, model, fed, cell.final, len(fed), progress=False)
             curve.append([search.used, round(min(1.0, evaluate(after, model, fed).error), 4)])
         return {"curve": curve}
-
-    def is_valid(self, record: Record) -> bool:
-        """Return whether the curve is one of rates, over rounds that increase."""
-        return is_curve(record["curve"])
 
 
 STEPS = _steps()

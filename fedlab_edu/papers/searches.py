@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 
@@ -21,8 +21,8 @@ from fedlab_edu import (
     tune,
 )
 from fedlab_edu.methods import FedProx, Method
-from fedlab_edu.papers.curves import TESTS, Watched, is_curve
-from fedlab_edu.papers.experiment import Load, Record, Trial, Workload, rates
+from fedlab_edu.papers.curves import TESTS, Watched
+from fedlab_edu.papers.experiment import Load, Record, Trial, Workload
 from fedlab_edu.papers.report import means
 from fedlab_edu.search.baselines import MakeTuner, draw_arms, fixed_tuner, make_arms, race
 from fedlab_edu.search.race import Race, Select
@@ -108,6 +108,7 @@ class Searched:
             rounds, see `Watched`.
     """
 
+    FIELDS: ClassVar[set[str]] = {*TARGETS}
     name: str
     wrapper: Wrapper
     target: Target
@@ -121,12 +122,6 @@ class Searched:
     def error(self, record: Record) -> float:
         """Return the test error of the target, in percent."""
         return 100 * float(record[self.target])
-
-    def is_valid(self, record: Record) -> bool:
-        """Return whether the errors are rates, and the curve, which old records lack, is one."""
-        ok = rates([record[target] for target in TESTS])
-        old = "curve" not in record and not self.curve
-        return ok and (old or is_curve(record["curve"]))
 
     def winner(self, search: Any) -> Run:
         """Return the run that the search has chosen so far."""
@@ -204,6 +199,7 @@ class Range:
     Source: Khodak et al. (2021), Figure 3.
     """
 
+    FIELDS: ClassVar = {"errors"}
     name: str
     eps: float
 
@@ -218,10 +214,6 @@ class Range:
         """Return the personalised test error of each arm."""
         test = TESTS["personalised"]
         return {"errors": [min(1.0, test(run, model, fed).error) for run in search.runs]}
-
-    def is_valid(self, record: Record) -> bool:
-        """Return whether the errors are rates."""
-        return rates(record["errors"])
 
 
 def spread(record: Record) -> dict[str, float]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import mean, median
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from fedlab_edu.features.linear import Linear
 from fedlab_edu.features.maps import Map
 from fedlab_edu.features.selection import Data, sweep
 from fedlab_edu.features.share import History, share, share_softly
-from fedlab_edu.papers.experiment import Experiment, Load, Record, Trial, Workload, rates
+from fedlab_edu.papers.experiment import Experiment, Load, Record, Trial, Workload
 
 #: Selection by shared fits.
 SEARCHES: Mapping[str, Callable[..., History]] = {
@@ -74,15 +74,10 @@ class Maps:
     Source: Khodak et al., *Weight-Sharing Beyond NAS*, Figures 1 and 2.
     """
 
+    FIELDS: ClassVar = {"accuracy", "picks", "seconds", "peak_gib"}
     name: str
     n: int
     shared: bool
-
-    def is_valid(self, record: Record) -> bool:
-        """Return whether accuracies are rates, picks are maps and times are at least 0."""
-        accuracy, picks, seconds = record["accuracy"], record["picks"], record["seconds"]
-        ok = rates(accuracy) and {*picks.values()} <= {*range(len(accuracy))} and len(picks) > 0
-        return ok and all(seconds[name] >= 0 for name in ("maps", "sweep", *picks))
 
 
 def select(variant: Maps, k: int, problem: Problem, seed: int, device: str) -> dict[str, Any]:
