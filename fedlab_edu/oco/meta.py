@@ -5,7 +5,7 @@ exponentiated gradient learns from its losses; with full information it tries al
 Khodak et al. (2021), section 4 and appendix A.
 """
 
-from math import log, sqrt
+from math import log
 from typing import Any, NamedTuple
 
 import torch
@@ -55,13 +55,6 @@ class Practice(NamedTuple):
     total: Float[Tensor, "... tau"]
     start: Float[Tensor, "... tau d"]
     bandit: Bandit
-
-
-class Averaged(NamedTuple):
-    """A mean over repetitions, and its standard error."""
-
-    mean: Float[Tensor, "..."]
-    error: Float[Tensor, "..."]
 
 
 def starts(optima: Any, w1: Any) -> Float[Tensor, "... tau d"]:
@@ -150,14 +143,6 @@ def task_averaged_regret(table: LossTable, arms: Any) -> Float[Tensor, "..."]:
     """
     arms = as_indices("arms", arms, table.total.shape[-1])
     return fitting("arms", arms, table.regret).gather(-1, arms[..., None])[..., 0].mean(-1)
-
-
-def mean_and_error(values: Any) -> Averaged:
-    """Return the mean of values (n, ...) over n, and its standard error (sd with ``n - 1``)."""
-    values = as_float64(values)
-    n = len(values) if values.ndim else 0
-    require(n >= 2, "number of values", n, "at least 2")
-    return Averaged(values.mean(0), values.std(0) / sqrt(n))
 
 
 def _checked(losses: Losses, w1: Any, steps: Any, radius: float) -> tuple[Tensor, Tensor]:
