@@ -96,12 +96,14 @@ class Assignment:
     @cached_property
     def files(self) -> tuple[Path, ...]:
         """The tests, and those files beside them which they import, directly or not."""
-        finder = ModuleFinder([str(self.tests.parent)])
+        home = self.tests.parent.absolute()  # as the paths that are found
+        finder = ModuleFinder([str(home)])
         with suppress(SyntaxError, ValueError):  # running it says what is wrong
             finder.run_script(str(self.tests))
         files = [getattr(found, "__file__", None) for found in finder.modules.values()]
-        found = {Path(file) for file in files if file} - {self.tests}
-        return (self.tests, *sorted(p for p in found if p.parent == self.tests.parent))
+        found = {Path(file) for file in files if file} - {home / self.tests.name}
+        beside = sorted(p.name for p in found if p.parent == home)
+        return (self.tests, *map(self.tests.with_name, beside))
 
     @cached_property
     def digest(self) -> str:

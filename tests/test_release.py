@@ -253,11 +253,18 @@ def test_an_unknown_assignment_is_told_which_there_are():
         find("ex99", ROOT)
 
 
-def test_the_tests_bring_the_files_that_they_import(tmp_path):
+@pytest.mark.parametrize("named", ["{}", "hw", "./hw/", "hw/../hw", "."])
+def test_the_tests_bring_the_files_that_they_import(named, tmp_path, monkeypatch):
+    home = tmp_path / "hw"
+    home.mkdir()
     texts = {"test_hw.py": "import one", "one.py": "from two import x", "two.py": "", "no.py": ""}
     for name, text in texts.items():
-        (tmp_path / name).write_text(text)
-    assert {p.name for p in find(str(tmp_path), None).files} == {"test_hw.py", "one.py", "two.py"}
+        (home / name).write_text(text)
+    monkeypatch.chdir(home if named == "." else tmp_path)
+    folder = named.format(home)
+    files = find(folder).files
+    assert {p.name for p in files} == {"test_hw.py", "one.py", "two.py"}
+    assert {p.parent for p in files} == {Path(folder)}
 
 
 def test_tests_that_are_not_python_are_not_released(tmp_path):
