@@ -144,7 +144,10 @@ def _read(path: Path, solution: str, question: str = "") -> Iterator[tuple[str, 
             words = _words(call)
             if len(words) != 2:
                 raise ValueError(f'{where}: write include("module.py", "question")')
-            yield from _read(path.with_name(words[0]), solution, words[1])
+            other = path.with_name(words[0])
+            if not other.is_file():
+                raise ValueError(f"{where}: there is no {other} to include")
+            yield from _read(other, solution, words[1])
         elif not (isinstance(node, ast.ImportFrom) and node.module == __name__):
             rest.append(node)
     for where, body, asked, name, hint in marked:

@@ -153,6 +153,11 @@ def test_an_answer_that_is_judged_otherwise_than_marked_is_complained_of(answer,
     assert (said in told) if said else told == ""
 
 
+def test_of_a_right_answer_only_the_failed_tests_are_told():
+    judged = report("passed", "failed", message="seen")
+    assert complaint(Mutant("short", ""), judged).count("seen") == 1
+
+
 def test_a_question_fails_with_any_of_its_tests():
     first = Result("a", "q1", "f", 1, "", status="passed")
     second = Result("b", "q1", "f", 1, "", status="not run")
@@ -311,6 +316,7 @@ def test_answers_to_several_questions_stand_once_and_are_included_for_each(tmp_p
         ("@right()\nclass a:\n    def double(x): pass\n", "line 2: write @right"),
         ("@right\nclass a:\n    def triple(x): pass\n", "no such function; it has: double, area"),
         ("include('mutants.py')\n", r"line 1: write include\("),
+        ("include('no.py', 'q1')\n", r"line 1: there is no .*/no.py to include"),
         ("edits('q1', {'a': ('b', 'c')})\n", r"line 1: write edits\("),
         ("edits('q1', {'a': ('b', 1, 2)})\n", r"line 1: write edits\("),
         ("edits(*'q1')\n", r"line 1: write edits\("),
