@@ -204,7 +204,7 @@ def directions(
 #
 # `fedlab_edu.experiments.credits.personal_error(credit, buffer, seed)` searches with FedTune, with
 # the baseline of 7.3, trains a model with the step sizes that it finds, and returns the test error
-# in percent. It takes about two seconds.
+# in percent.
 #
 # 1. Predict, before you measure: with the shared buffer, which credit ends with the lowest error?
 # 2. Measure: write `table_5` and `interval_5`, and run, in the folder of this file,
@@ -219,8 +219,9 @@ def directions(
 #            print(condition, "mean", sum(row) / len(row))
 #        print(interval_5(table[1], table[2], 2.571))
 #
-#    The runs are *paired*: all conditions see the same seeds, so the luck of a seed cancels in a
-#    difference. 2.571 is the 97.5 % quantile of Student's distribution with 5 degrees of freedom.
+#    This takes one or two minutes, without a word before the end. The runs are *paired*: all
+#    conditions see the same seeds, so the luck of a seed cancels in a difference. 2.571 is the
+#    97.5 % quantile of Student's distribution with 5 degrees of freedom.
 # 3. Interpret in three sentences.
 
 

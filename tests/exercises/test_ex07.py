@@ -458,6 +458,6 @@ def test_the_interval_is_that_of_the_pairs(student: Student) -> None:
     check_interval(student, "interval_5")
 
 
-@credits(points=3, aspect="three sentences, with the rubric", function="reading_5")
+@credits(points=3, function="reading_5", aspect="three sentences, which your instructor reads")
 def test_the_sentences_are_there(student: Student) -> None:
     check_sentences(student, "reading_5")
