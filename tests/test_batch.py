@@ -463,6 +463,12 @@ def test_points_alone_are_a_change_and_none_are_shown_as_a_dash():
     )
 
 
+@pytest.mark.parametrize("state", ["not gradable yet", "not handed in", "unclear"])
+def test_other_tests_change_nothing_for_a_submission_that_they_have_not_judged(state):
+    old = Record("ann", "ann", (), "hw", state, (outcome(1, "not handed in"),))
+    assert replace(old, tests=(outcome(2, "not handed in"),)).changes(old) == ""
+
+
 def test_another_state_is_a_change_and_all_that_is_told(course):
     course.hand_in(ann=RIGHT, bob="(")
     course.grade()

@@ -155,6 +155,8 @@ class Record:
                 for r in (old, self)
             )  # fmt: skip
             return f"{self.name}: {' -> '.join(ends)}"
+        if self.state in (State.NOT_GRADABLE, State.MISSING, State.UNCLEAR):
+            return ""  # no test has judged
         moved = _moved(*({t.test: t for t in record.tests} for record in (old, self)))
         if len(moved) > SHOWN:
             moved[SHOWN:] = [f"and {len(moved) - SHOWN} more"]
