@@ -34,7 +34,6 @@ from fedlab_edu.data.shakespeare import speeches, spoken
 from fedlab_edu.features.bags import Corpus
 from fedlab_edu.features.linear import ridge_torch
 from fedlab_edu.features.maps import RandomFourier, preprocess
-from fedlab_edu.features.rules import eg_step
 from fedlab_edu.features.selection import Data
 from fedlab_edu.methods import FedAdam
 from fedlab_edu.oco.losses import Losses
@@ -119,10 +118,6 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
         "rng is 'int'; allowed: a Generator: np.random",
     ),
     "a character that is none": (lambda: decode(torch.tensor([-1])), "ids is [-1]; allowed: whole"),
-    "a baseline that is no number": (
-        lambda: eg_step([0.5, 0.5], [0.1, 0.2], 1.0, nan),
-        "error is [0.1, 0.2]",
-    ),
     "a list for a method's fields": (
         lambda: Option(FedAdam(), Spaces(LR), [("tau", 1)]),
         """own is 'list'; allowed: a Mapping: {"tau": LogUniform""",

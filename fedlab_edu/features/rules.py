@@ -39,20 +39,21 @@ def halve_as_printed(p: Any, scores: Any) -> PerMap:
     return np.where(known <= np.median(known), 2 * np.asarray(p, dtype=np.float64), 0.0)
 
 
-def eg_step(p: Any, error: Any, eta: float, baseline: float = 0.0) -> PerMap:
-    """Return ``p_i exp(-eta (error_i - baseline))``, normalised: a softer elimination.
+def eg_step(p: Any, error: Any, eta: float) -> PerMap:
+    """Return ``p_i exp(-eta error_i)``, normalised: a softer elimination.
+
+    A baseline would cancel, because the errors of all maps are known here.
 
     Args:
         p, error: (k,), the probabilities before, and each map's validation error.
         eta: the step size; 5 in the authors' code.
-        baseline: cancels, because the errors of all maps are known here.
     """
     p, error = np.asarray(p, dtype=np.float64), np.asarray(error, dtype=np.float64)
     require((p >= 0).all() and p.any(), "p", p.tolist(), "from 0 on, at least one above 0")
-    ok = error.shape == p.shape and np.isfinite(error - baseline).all()
+    ok = error.shape == p.shape and np.isfinite(error).all()
     require(ok, "error", error.tolist(), f"{p.size} finite numbers")
     not_negative("eta", eta)
-    log = np.log(p, out=np.full(p.shape, -np.inf), where=p > 0) - eta * (error - baseline)
+    log = np.log(p, out=np.full(p.shape, -np.inf), where=p > 0) - eta * error
     q: np.ndarray = np.exp(log - np.logaddexp.reduce(log))  # avoids 0 / 0
     return q
 

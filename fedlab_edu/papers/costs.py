@@ -46,7 +46,6 @@ class Cost(NamedTuple):
     Fields:
         way: the search, see `costs`.
         rounds: communication rounds.
-        visits: rounds times the clients of a round.
         steps: local steps of all clients.
         down, up: bytes to and from clients.
         training, moving: joules, the two terms of the energy
@@ -57,7 +56,6 @@ class Cost(NamedTuple):
 
     way: str
     rounds: int
-    visits: int
     steps: int
     down: int
     up: int
@@ -116,10 +114,10 @@ def cost_of(way: str, setting: Setting, device: Device) -> Cost:
     model, fed = setting.model(), setting.load(0)
     begun = Member(way, *of, method).search(setting, model, fed, 0)  # type: ignore[arg-type]
     rounds = tune(begun, model, fed).used
-    visits, taken = rounds * setting.clients, sum(method.taken)
-    down, up = (BYTES * visits * (model.d + numbers) for numbers in (SETTINGS, SCORES))
+    taken, each = sum(method.taken), BYTES * rounds * setting.clients
+    down, up = (each * (model.d + numbers) for numbers in (SETTINGS, SCORES))
     return Cost(
-        way, rounds, visits, taken, down, up,
+        way, rounds, taken, down, up,
         training=taken * device.seconds * device.watts, moving=(down + up) * device.joules,
         error=None, measured=sum(method.busy) / taken,
     )  # fmt: skip

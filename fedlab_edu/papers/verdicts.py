@@ -27,7 +27,7 @@ from fedlab_edu.validate import require
 
 WORDS = "reproduced", "contradicted", "undecided", "not tried"
 LEAST = 5  # paired seeds
-LEVEL = 0.05
+LEVEL, POWER = 0.05, 0.8
 #: Rivals that this book adds: no paper claims anything of them.
 _OURS = "rising decays", "own weights", "no search", "shared grid"
 
@@ -78,18 +78,17 @@ def holm(p: Sequence[float]) -> list[float]:
     return [x for _, x in sorted(zip(order, accumulate(steps, max), strict=True))]
 
 
-def seeds_needed(sd: float, points: float = 1.0, power: float = 0.8, level: float = LEVEL) -> int:
-    """Return with how many paired seeds a t-test detects a difference of that many points.
+def seeds_needed(sd: float, points: float = 1.0, level: float = LEVEL) -> int:
+    """Return with how many paired seeds a t-test detects so many points in four of five tries.
 
     For differences with standard deviation sd. With many seeds it is near
-    ``((z_(1 - level / 2) + z_power) sd / points)^2``.
+    ``((z_(1 - level / 2) + z_0.8) sd / points)^2``.
     """
     require(points > 0, "points", points, "above 0")
-    require(0 < power < 1, "power", power, "between 0 and 1")
     z = NormalDist().inv_cdf
-    n = max(2, ceil(((z(1 - level / 2) + z(power)) * sd / points) ** 2))
+    n = max(2, ceil(((z(1 - level / 2) + z(POWER)) * sd / points) ** 2))
     while (
-        sd and stats.nct.sf(stats.t.ppf(1 - level / 2, n - 1), n - 1, points / sd * n**0.5) < power
+        sd and stats.nct.sf(stats.t.ppf(1 - level / 2, n - 1), n - 1, points / sd * n**0.5) < POWER
     ):
         n += 1
     return n

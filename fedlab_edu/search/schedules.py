@@ -168,12 +168,11 @@ class Elimination(NamedTuple):
 
 
 def halving(
-    traces: Sequence[Sequence[float]], stops: Sequence[int], eta: int = 3, gamma: float = 0.0,
-    rule: Literal["rank", "quantile"] = "rank",
-) -> list[Elimination]:  # fmt: skip
+    traces: Sequence[Sequence[float]], stops: Sequence[int], eta: int = 3, gamma: float = 0.0
+) -> list[Elimination]:
     """Replay successive halving on recorded scores, one trace for each arm.
 
-    For stops and eta see `Schedule`, for rule `survivors`. The score at a stop is the discounted
+    For stops and eta see `Schedule`. The score at a stop is the discounted
     mean of the rounds since the last stop. A NaN among them makes it NaN, the worst score; a `Race`
     leaves out such rounds.
     """
@@ -183,7 +182,7 @@ def halving(
         shortest = min([len(traces[a]) for a in alive], default=stop)
         require(shortest >= stop, "rounds of an arm that is alive", shortest, f"at least {stop}")
         scores = {a: discounted_mean(traces[a][since:stop], gamma) for a in alive}
-        best = survivors([scores[a] for a in alive], eta, rule)
+        best = survivors([scores[a] for a in alive], eta)
         alive = [alive[place] for place in best]
         out.append(Elimination(stop, scores, alive))
     return out
