@@ -49,9 +49,6 @@ def audit(folder: str | Path) -> Iterator[Audit]:
     The run is the first variant of the last seed. If it differs, up to `SEEDS` seeds are tried: a
     changed algorithm changes all of them, but rounding, as on another processor, only the few whose
     training is chaotic.
-
-    Raises:
-        ValueError: a file that is no record of its experiment.
     """
     for experiment, dataset, scale, records in recorded(folder):
         yield _again(experiment, dataset, scale, records)

@@ -87,10 +87,7 @@ def costs(folder: str | Path, device: Device | None = None) -> list[Cost]:
     configurations that it draws with seed 0.
 
     Args:
-        folder: of the record of FedPop's Table 1, for the errors.
-
-    Raises:
-        ValueError: a file that is no record of its experiment.
+        folder: of the record of FedPop's Table 1, for the errors, see `read_records`.
     """
     device = device or Device()
     table = EXPERIMENTS["fedpop-table1"]

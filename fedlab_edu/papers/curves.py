@@ -58,7 +58,6 @@ class Watched:
         return replace(self, points=(*self.points, (self.used, *errors)))
 
     def to(self, device: str | torch.device) -> "Watched":
-        """Return the same, with its vectors on another device."""
         return replace(self, search=self.search.to(device))
 
     def curve(self, variant: Any) -> list[list[float]]:

@@ -46,7 +46,6 @@ class Member(Searched):
         return self.wrapper, self.tuner, repr(self.method)
 
     def search(self, setting: Setting, model: Model, fed: Federation, seed: int) -> FedPop:
-        """Start the search."""
         spaces = setting.spaces_for(self.method)
         total, cap, eta, eliminations = self.budget(setting)
         begun = fedpop(

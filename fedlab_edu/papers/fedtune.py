@@ -64,12 +64,10 @@ class Cell(Workload):
     without: tuple[str, ...] = ()
 
     def fits(self, variant: "Personal") -> bool:
-        """Return whether the variant runs on this cell."""
         return variant.name not in self.without
 
     @property
     def summary(self) -> str:
-        """The budget in a sentence."""
         final = f", {self.final} to train with what was found" if self.final else ""
         rounds = f"{self.total} rounds to search{final}"
         return f"{self.clients} clients, Dirichlet({self.alpha:g}); {rounds}."
@@ -81,7 +79,6 @@ class Cell(Workload):
         return federate(x, y, rows, 10, (0.6, 0.2, 0.2), gen)
 
     def trials(self, seed: int, place: torch.device, data: str | None) -> Trial:
-        """Return the function that calls ``run`` of variants."""
         model, fed = self.model(), self.federation(seed, data).to(place)
         return lambda variants, state: (v.run(self, model, fed, seed, state) for v in variants)
 

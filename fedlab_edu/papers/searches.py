@@ -65,7 +65,6 @@ class Setting(Workload):
 
     @property
     def summary(self) -> str:
-        """The rounds in a sentence."""
         return f"{self.total} rounds in all, {self.cap} for one arm at most."
 
     def begin(self, variants: Sequence[Any], model: Model, fed: Federation, seed: int) -> Any:
@@ -82,7 +81,6 @@ class Setting(Workload):
         return Watched(search, tuple(variants), 1 if first.curve else -(-self.total // looks))
 
     def trials(self, seed: int, place: torch.device, data: str | None) -> Trial:
-        """Return the function that finishes a search and tests its winner for each variant."""
         model, fed = self.model(), self.load(seed, data).to(place)
 
         def run(variants: Sequence[Any], state: Path) -> Iterator[Record]:

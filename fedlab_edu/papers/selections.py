@@ -52,15 +52,12 @@ class Task(Workload):
 
     @property
     def summary(self) -> str:
-        """The number of maps in a sentence."""
         return f"{self.k} maps to choose from."
 
     def fits(self, variant: "Maps") -> bool:
-        """Return whether the maps have at most ``most`` features."""
         return variant.n <= self.most
 
     def trials(self, seed: int, place: torch.device, data: str | None) -> Trial:
-        """Return the function that selects maps."""
         problem = self.problem(seed, data)
         return lambda variants, state: (
             select(v, self.k, problem, seed, str(place)) for v in variants

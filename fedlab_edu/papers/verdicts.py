@@ -95,11 +95,7 @@ def seeds_needed(sd: float, points: float = 1.0, level: float = LEVEL) -> int:
 
 
 def verdicts(folder: str | Path) -> list[Verdict]:
-    """Judge each claim whose experiment has a record in the folder, in the order of the papers.
-
-    Raises:
-        ValueError: a file that is no record of its experiment.
-    """
+    """Judge each claim whose experiment is `recorded` in the folder, in the order of the papers."""
     found = [claim for record in recorded(folder) for claim in _claims(*record)]
     tried = [i for i, v in enumerate(found) if len(v.differences) >= LEAST]
     p = [_p(found[i].differences) for i in tried]

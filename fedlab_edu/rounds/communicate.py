@@ -35,9 +35,6 @@ class StopTraining(Exception):
 def communicate(run: Run, model: Model, fed: Federation, clients: int = 10) -> Run:
     """Return the run after one more communication round with B clients.
 
-    Raises:
-        ValueError: B is no whole number from 1 to the number of clients; arguments are swapped.
-
     Source: Khodak et al. (2021), Algorithm 2; with one configuration, McMahan et al. (2017),
     Algorithm 1.
     """
@@ -50,9 +47,6 @@ def communicate_all(
     """Return A runs after one more round each, as from `communicate` up to rounding.
 
     All clients of runs with equal methods train at once.
-
-    Raises:
-        ValueError: no run; otherwise as for `communicate`.
     """
     ok = isinstance(runs, Sequence)
     require(ok, "runs", type(runs).__name__, "a list of runs: [start(model, fed)]")
@@ -105,9 +99,6 @@ def train(
         watch: called with the run before the first round and after each; what it prints stands
             above the bar. If it raises `StopTraining`, the run so far is returned.
         progress: show a bar, see `progress_bar`.
-
-    Raises:
-        ValueError: no whole number of rounds; otherwise as for `communicate`.
     """
     check_types(model, fed, run)
     rounds = whole("rounds", rounds, 0)

@@ -86,11 +86,7 @@ class _Columns:
         return updated(self, **{n: c.to(vars(self)[n].dtype) for n, c in columns.items()})
 
     def each(self: _Table, B: int, name: str = "c") -> _Table:
-        """Return columns (B,), one row for each of B clients; a single row is repeated.
-
-        Raises:
-            ValueError: neither 1 nor B rows.
-        """
+        """Return columns (B,), one row for each of B clients; a single row is repeated."""
         k, columns = len(self), self.columns
         require(k in (1, B), name, f"{k} rows", f"one setting, or {B} rows, one for each client")
         if k == B and all(column.dim() for column in columns.values()):

@@ -57,10 +57,6 @@ def local_sgd(
         optimizer: "sgd", or "adam" with c.momentum as its beta1, usually 0.9. All see the gradient
             of the local objective, see `LocalHP`; each round starts with new moments.
 
-    Raises:
-        ValueError: a client without examples; weights or lengths that do not fit; dropout for a
-            model without a dropout layer.
-
     Source: McMahan et al. (2017), Algorithm 1, ClientUpdate.
     """
     fits("w", w, model, clients)

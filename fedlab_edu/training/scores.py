@@ -40,9 +40,6 @@ def score(model: Model, w: Float[Tensor, "*B d"], clients: Clients) -> Score:
 
     Args:
         w: one model (d,) for all clients, or one for each (B, d).
-
-    Raises:
-        ValueError: weights that do not fit the model or the clients.
     """
     return scores_of(model, [w], clients)[0]
 
@@ -130,11 +127,7 @@ def _block_shape(example: int, w: Tensor, models: int, most: int) -> tuple[int, 
 
 
 def gradient(model: Model, w: Float[Tensor, "*B d"], clients: Clients) -> Float[Tensor, "B d"]:
-    """Return the gradient of each client's mean loss: row i is ``grad L_i(w_i)``; w may be shared.
-
-    Raises:
-        ValueError: weights that do not fit the model or the clients.
-    """
+    """Return the gradient of each client's mean loss, ``grad L_i(w_i)``; w (d,) is for all."""
     return _derivative(model, w, clients, None)
 
 
@@ -144,7 +137,6 @@ def hessian_product(
     """Return the Hessian of each client's mean loss times a vector: row i is ``H_i(w_i) u_i``.
 
     Raises:
-        ValueError: weights that do not fit the model or the clients.
         RuntimeError: a network whose gradient cannot be differentiated again.
     """
     return _derivative(model, w, clients, u)

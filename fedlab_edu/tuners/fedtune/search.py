@@ -154,7 +154,6 @@ class FedTune(Checked):
 
     @property
     def used(self) -> int:
-        """The communication rounds so far."""
         return len(self.history)
 
     @property
@@ -200,7 +199,6 @@ class FedTune(Checked):
         return self._run(self.final, self.w0, 0)
 
     def to(self, device: str | torch.device) -> "FedTune":
-        """Return the same search, with its vectors on another device."""
         device = usable_device(device)
         models = {h: w.to(device) for h, w in self.models.items()}
         return replace(self, w0=self.w0.to(device), models=models)
