@@ -73,8 +73,10 @@ def test_a_run_read_from_a_file_goes_on_as_if_it_had_never_stopped(name, fed, tm
 def test_a_run_with_a_tuner_of_ones_own_is_read_where_its_class_is_named(fed, tmp_path):
     run = train(start(MODEL, fed, Noting()), MODEL, fed, 1, clients=2)
     save_run(run, tmp_path / "run")
-    with pytest.raises(ValueError, match=r"this one has \S+Noting, a class to name in `load_run`"):
+    message = r"this one has \S+Noting, a class to name in `load_run`"
+    with pytest.raises(ValueError, match=message) as told:
         load_run(tmp_path / "run")
+    assert told.value.__context__ is None  # PyTorch's advice is to trust any file
     assert isinstance(load_run(tmp_path / "run", Noting).tuner, Noting)
 
 

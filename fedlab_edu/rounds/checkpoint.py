@@ -144,6 +144,7 @@ def read(whole: bytes, path: str | Path, also: Sequence[type], allowed: str, rea
         require(isinstance(one, type), "also", f"a {type(one).__name__}", classes)
     content, digest = memoryview(whole)[:-_DIGEST], whole[-_DIGEST:]
     require(sha256(content).digest() == digest, "path", str(path), allowed)
+    lacks = None
     try:
         with ONE_AT_A_TIME:  # the safe classes are one list
             named = torch.serialization.get_unsafe_globals_in_checkpoint(BytesIO(content))
@@ -152,8 +153,9 @@ def read(whole: bytes, path: str | Path, also: Sequence[type], allowed: str, rea
                 value = torch.load(BytesIO(content), map_location="cpu", weights_only=True)
     except _BROKEN as error:
         unknown = str(error).partition("GLOBAL ")[2].split(" ")[0]
-        lacks = f"; this one has {unknown}, a class to name in {reader}"
-        require(False, "path", str(path), allowed + (lacks if unknown else ""))
+        lacks = f"; this one has {unknown}, a class to name in {reader}" if unknown else ""
+    # not within `except`: the traceback would begin with PyTorch's advice to trust the file
+    require(lacks is None, "path", str(path), f"{allowed}{lacks}")
     require(_of_this_version(value), "path", str(path), f"{allowed}, by this version")
     return value
 

@@ -47,7 +47,7 @@ def tune(
             ``SystemExit(143)``, if the call is in the main thread and no other handler is set. A
             kill while writing may leave a ``.part`` file, which can be deleted.)
         every: the file is written after this number of rounds, over all arms.
-        also: your own classes of tuners or methods in the search.
+        also: your own classes in the file: of tuners, methods, or the search itself.
         callback: called with the search after each step, to log or to stop: if it raises
             `StopTraining`, the search so far is returned; other exceptions propagate.
         executor: trains the arms in its workers, each on one thread: a ``ProcessPoolExecutor``
