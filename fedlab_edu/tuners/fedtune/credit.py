@@ -16,8 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from fedlab_edu.tensors import as_float64, as_indices
-from fedlab_edu.tuners.fedtune import rules
-from fedlab_edu.tuners.fedtune.rules import step, step_raw
+from fedlab_edu.tuners.fedtune.rules import step
 from fedlab_edu.validate import number, require
 
 Loss = Literal["cross_entropy", "half_squared", "linear"]
@@ -126,36 +125,25 @@ def score_function(logits: Any, z: Any) -> Float[Tensor, "N H"]:
     return functional.one_hot(as_indices("z", z, a.shape[1]), a.shape[1]) - a.softmax(1)
 
 
-def update(logits: Any, z: Any, d: Any, lr: float) -> Float[Tensor, "N H"]:
-    """Return the logits (N, H) of all clients after `step`; z and d are (N,), see `credit`.
+def update(
+    rows: Any, z: Any, d: Any, lr: float, rule: Callable[..., list[float]] = step
+) -> Float[Tensor, "N H"]:
+    """Return the logits (N, H) of all clients after `step`, or their pi after `step_raw`.
 
-    Logits may be -inf. Source: FedTune, eq. (11); there the step is taken by pi: see `update_raw`.
+    Args:
+        rows: the logits, which may be -inf, or pi.
+        z, d: (N,), the rows drawn, and see `credit`.
+        rule: is called with each client's row, z_i, d_i and lr.
+
+    Source: FedTune, eq. (11), where the step is taken by pi.
     """
-    return _each(step, "logits", logits, z, d, lr)
-
-
-def update_raw(pi: Any, z: Any, d: Any, lr: float) -> Float[Tensor, "N H"]:
-    """Return pi (N, H) of all clients after `step_raw` and before `project`; see `update`."""
-    return _each(step_raw, "pi", pi, z, d, lr)
-
-
-def project(pi: Any) -> Float[Tensor, "N H"]:
-    """Project each client's pi, see `rules.project`."""
-    pi = as_float64(pi)
-    require(pi.dim() == 2, "shape of pi", tuple(pi.shape), "(N, H)")
-    require(pi.isfinite().all(), "pi", pi, "finite numbers")
-    return as_float64([rules.project(row) for row in pi.tolist()])
-
-
-def _each(rule: Any, name: str, rows: Any, z: Any, d: Any, lr: float) -> Float[Tensor, "N H"]:
-    """Apply a rule to each client's row, draw and d."""
     rows, d = as_float64(rows), as_float64(d)
     shape = tuple(rows.shape)
-    require(len(shape) == 2, f"shape of {name}", shape, "(N, H)")
+    require(len(shape) == 2, "shape of rows", shape, "(N, H)")
     z = as_indices("z", z, shape[1])
     for argument, one in (("z", z), ("d", d)):
         require(one.shape == shape[:1], f"shape of {argument}", tuple(one.shape), f"{shape[:1]}")
-    require((rows < inf).all(), name, rows, "numbers below +inf")
+    require((rows < inf).all(), "rows", rows, "numbers below +inf")
     require(abs(number(lr)) < inf, "lr", lr, "a finite number")
     clients = zip(rows.tolist(), z.tolist(), d.tolist(), strict=True)
     return as_float64([rule(row, z_i, d_i, lr) for row, z_i, d_i in clients])

@@ -26,8 +26,9 @@ from fedlab_edu.seeds import generator
 from fedlab_edu.tensors import usable_device
 from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.tuners.fedex.rules import draw_row
-from fedlab_edu.tuners.fedtune.credit import credit, leave_one_out, project, update, update_raw
+from fedlab_edu.tuners.fedtune.credit import credit, leave_one_out, update
 from fedlab_edu.tuners.fedtune.ensemble import rows_of, train_ensemble
+from fedlab_edu.tuners.fedtune.rules import project, step_raw
 from fedlab_edu.validate import MOST, Checked, not_negative, require, whole
 
 
@@ -180,7 +181,7 @@ class FedTune(Checked):
             # a client without a round before stays where it is, unless it has diverged
             d = torch.where(mean.isnan() & d.isfinite(), 0.0, d - mean.nan_to_num())
         if self.param == "raw":
-            return project(update_raw(self.pi, z, d, self.lr)).log()
+            return update(self.pi, z, d, self.lr, lambda *one: project(step_raw(*one))).log()
         return update(self.logits, z, d, self.lr)
 
     def _models(self, h: tuple[int, ...], w: Tensor) -> dict[tuple[int, ...], Tensor]:
