@@ -17,6 +17,7 @@ from fedlab_edu.features import selection as sel
 from fedlab_edu.features import share as fs
 from fedlab_edu.features import text as ft
 from fedlab_edu.features.linear import Linear, ridge, ridge_torch
+from fedlab_edu.features.share import eg_step, halve, halve_as_printed
 from tests.vectors import case
 
 
@@ -65,10 +66,10 @@ def test_the_shared_fits_scores_and_probabilities_are_those_of_the_vectors(name)
 
 PURE = {
     "halve": lambda p, scores: {
-        "p": rules.halve(scores, np.array(p) > 0),
-        "p_literal": rules.halve_as_printed(p, scores),
+        "p": halve(scores, np.array(p) > 0),
+        "p_literal": halve_as_printed(p, scores),
     },
-    "eg": lambda p, errors, eta, baseline: {"p": rules.eg_step(p, errors, eta)},
+    "eg": lambda p, errors, eta, baseline: {"p": eg_step(p, errors, eta)},
     "rff": lambda **given: {"features": fm.fourier(*given.values())},
     "pre": lambda Xtr, X, how: {"X": fm.preprocess(Xtr, how)(X)},
     "bong": lambda tokens, order, **bins: {
@@ -304,15 +305,15 @@ def test_halving_keeps_the_first_half_of_the_sorted_living_maps():
         ranked = sorted((math.inf if math.isnan(scores[i]) else scores[i], i) for i in range(k))
         left = [i for _, i in ranked if alive[i]]
         kept = left[: math.ceil(len(left) / 2)]
-        assert rules.halve(scores, alive).tolist() == [(i in kept) / len(kept) for i in range(k)]
+        assert halve(scores, alive).tolist() == [(i in kept) / len(kept) for i in range(k)]
 
 
 def test_exponentiated_gradient_is_the_normalised_product():
     p, error = [0.5, 0.0, 0.3, 0.2], [0.9, 0.0, 0.2, 0.4]
     product = [q * math.exp(-3 * e) for q, e in zip(p, error, strict=True)]
     expected = pytest.approx([q / sum(product) for q in product], abs=1e-15)
-    assert rules.eg_step(p, error, 3).tolist() == expected
-    assert rules.eg_step([0.5, 0.5], [2000.0, 1000.0], 5).tolist() == [0, 1]  # exp(-5000) is 0
+    assert eg_step(p, error, 3).tolist() == expected
+    assert eg_step([0.5, 0.5], [2000.0, 1000.0], 5).tolist() == [0, 1]  # exp(-5000) is 0
 
 
 def test_a_sweep_is_each_maps_own_fit_and_so_is_sharing_with_all_examples_on_one_map():
@@ -512,8 +513,8 @@ REFUSED = {
     "shape of neg is (1,)": lambda: ft.naive_bayes([1, 2], [0], 1.0),
     "counts is [0.0, 0.0]": lambda: ft.inverse_frequency([0, 0], 0.1),
     "seed is -1": lambda: ft.hashed(["a"], 2, -1, False),
-    "alive is [False]": lambda: rules.halve([1.0], [False]),
-    "error is [nan]": lambda: rules.eg_step([1.0], [math.nan], 1.0),
+    "alive is [False]": lambda: halve([1.0], [False]),
+    "error is [nan]": lambda: eg_step([1.0], [math.nan], 1.0),
     "lam is 0.0": lambda: ridge([[1.0]], [[1.0]], 0.0),
     "y is [0, -1]; allowed: whole numbers from 0 to 1": lambda: sel.Data(
         [1, 1], [0, -1], [1], [0], 2

@@ -17,9 +17,8 @@ FILES = [p for p in sorted(PACKAGE.rglob("*.py")) if p.relative_to(PACKAGE).part
 GRADER = PACKAGE.parent / "fedlab_grade"
 GRADING = sorted(GRADER.rglob("*.py"))
 BENCHMARKS = sorted((PACKAGE.parent / "benchmarks").rglob("*.py"))
-RULES = [*PACKAGE.glob("tuners/*/rules.py"), PACKAGE / "oco/rules.py"]
-RULES += [PACKAGE / "search/schedules.py", PACKAGE / "search/neighbours.py"]
-RULES += [PACKAGE / "features/halving.py"]
+RULES = [*PACKAGE.glob("**/rules.py"), PACKAGE / "search/schedules.py"]
+RULES += [PACKAGE / "search/neighbours.py"]
 
 
 def room(parts: tuple[str, ...]) -> str:

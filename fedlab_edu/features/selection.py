@@ -11,16 +11,16 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from jaxtyping import Int
+from jaxtyping import Float64, Int
 from scipy import sparse
 from torch import Tensor
 
 from fedlab_edu.data.arrays import as_inputs, as_targets
 from fedlab_edu.features.linear import Fit, Linear
 from fedlab_edu.features.maps import Map
-from fedlab_edu.features.rules import PerMap
 from fedlab_edu.validate import MOST, check_index, one_of, require, whole
 
+PerMap = Float64[np.ndarray, " k"]
 Score = Literal["loss", "error"]
 RIDGE = Linear()
 check_score = partial(one_of(("loss", "error")), "score")

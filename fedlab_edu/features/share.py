@@ -10,17 +10,18 @@ import numpy as np
 
 from fedlab_edu.features.linear import Linear
 from fedlab_edu.features.maps import Map, check_rng
-from fedlab_edu.features.rules import PerMap, eg_step, halve, rounds_needed
+from fedlab_edu.features.rules import best_half, rounds_needed
 from fedlab_edu.features.selection import (
     RIDGE,
     Data,
+    PerMap,
     Score,
     check_score,
     map_scores,
     shared_fit,
     split_scores,
 )
-from fedlab_edu.validate import one_of, require, whole
+from fedlab_edu.validate import not_negative, one_of, require, whole
 
 Validation = Literal["whole", "split"]
 
@@ -116,6 +117,49 @@ def share_softly(
     return History(p[1:], errors, int(p[-1].argmax()))
 
 
+def halve(scores: Any, alive: Any) -> PerMap:
+    """Return the next probabilities: uniform on the best ``ceil(n / 2)`` of the n maps alive.
+
+    Args:
+        scores: (k,), lower is better, of equal ones the first; NaN counts as +inf.
+        alive: (k,), whether each map is alive: ``p > 0``.
+    """
+    known, alive = _known(scores), np.asarray(alive, dtype=bool)
+    ok = alive.any() and alive.shape == known.shape
+    require(ok, "alive", alive.tolist(), f"{known.size}, as many as scores, at least one true")
+    best = best_half(known.tolist(), np.flatnonzero(alive).tolist())
+    return np.isin(np.arange(len(known)), best) / len(best)
+
+
+def halve_as_printed(p: Any, scores: Any) -> PerMap:
+    """Return ``2 p_i`` where ``s_i`` is at most the median of all k scores, else 0.
+
+    The median includes eliminated maps, so later rounds may keep all or none. With ties or an odd
+    number of maps the result need not sum to 1.
+    """
+    known = _known(scores)
+    return np.where(known <= np.median(known), 2 * np.asarray(p, dtype=np.float64), 0.0)
+
+
+def eg_step(p: Any, error: Any, eta: float) -> PerMap:
+    """Return ``p_i exp(-eta error_i)``, normalised: a softer elimination.
+
+    A baseline would cancel, because the errors of all maps are known here.
+
+    Args:
+        p, error: (k,), the probabilities before, and each map's validation error.
+        eta: the step size; 5 in the authors' code.
+    """
+    p, error = np.asarray(p, dtype=np.float64), np.asarray(error, dtype=np.float64)
+    require((p >= 0).all() and p.any(), "p", p.tolist(), "from 0 on, at least one above 0")
+    ok = error.shape == p.shape and np.isfinite(error).all()
+    require(ok, "error", error.tolist(), f"{p.size} finite numbers")
+    not_negative("eta", eta)
+    log = np.log(p, out=np.full(p.shape, -np.inf), where=p > 0) - eta * error
+    q: np.ndarray = np.exp(log - np.logaddexp.reduce(log))  # avoids 0 / 0
+    return q
+
+
 def _generator(assignments: Any, validation: str) -> np.random.Generator | None:
     """Return the generator of the assignments, or None if they are given."""
     rng = assignments if isinstance(assignments, np.random.Generator) else None
@@ -135,3 +179,8 @@ def _by_round(maps: Sequence[Any]) -> list[Sequence[Map]]:
     sizes, rounds = [len(one) for one in maps], max(1, rounds_needed(k))
     require(sizes == [k] * rounds, "numbers of maps", sizes, f"{k} in each of {rounds} rounds")
     return [*maps]
+
+
+def _known(scores: Any) -> np.ndarray:
+    scores = np.asarray(scores, dtype=np.float64)
+    return np.where(np.isnan(scores), np.inf, scores)

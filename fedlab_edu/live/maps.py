@@ -3,7 +3,7 @@
 from math import log2
 from typing import Any
 
-from fedlab_edu.features import halving
+from fedlab_edu.features import rules
 from fedlab_edu.live.draw import BLUE, GREEN, GREY, Chart
 from fedlab_edu.live.draws import measured, uniforms
 
@@ -15,7 +15,7 @@ def replay(
 
     Args:
         data: see `records.features`.
-        first: the width of the first round; see `halving.next_width` for the others.
+        first: the width of the first round; see `rules.next_width` for the others.
         growth: of the width from round to round. The record's largest width below is used.
         images: an error is measured on so many images, and scatters accordingly.
     """
@@ -25,8 +25,8 @@ def replay(
     while len(alive[-1]) > 1 and len(alive) < 12:
         places.append(max([i for i, n in enumerate(widths) if n <= max(width, widths[0])]))
         scores = [measured(wrong / n, images, u) for wrong in data["wrong"][places[-1]]]
-        alive.append(halving.best_half(scores, alive[-1]))
-        width = halving.next_width(width, growth, widths[-1])
+        alive.append(rules.best_half(scores, alive[-1]))
+        width = rules.next_width(width, growth, widths[-1])
     return alive, places
 
 

@@ -13,13 +13,7 @@ import torch
 from jaxtyping import Float, Int, Num
 from torch import Tensor
 
-from fedlab_edu.methods.method import (
-    ClientInput,
-    ClientUpdate,
-    RoundUpdate,
-    Server,
-    no_pull,
-)
+from fedlab_edu.methods.method import ClientInput, ClientUpdate, RoundUpdate, Server, no_pull
 from fedlab_edu.tensors import as_float64
 from fedlab_edu.training.hparams import ServerHP
 from fedlab_edu.training.sgd import OPTIMIZERS

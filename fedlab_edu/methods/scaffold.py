@@ -12,13 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from fedlab_edu.methods.fedavg import PlainSGD
-from fedlab_edu.methods.method import (
-    ClientInput,
-    ClientUpdate,
-    RoundUpdate,
-    Server,
-    no_pull,
-)
+from fedlab_edu.methods.method import ClientInput, ClientUpdate, RoundUpdate, Server, no_pull
 from fedlab_edu.training.hparams import ServerHP
 from fedlab_edu.training.plan import steps
 from fedlab_edu.training.scores import gradient

@@ -11,12 +11,7 @@ from fedlab_edu import Federation, LocalHP, Model, evaluate, fedtune, mlp, start
 from fedlab_edu.papers.curves import curves
 from fedlab_edu.papers.experiment import Experiment, Record, experiment
 from fedlab_edu.papers.fedtune import Cell, Personal, digits_images
-from fedlab_edu.papers.fedtune_searches import (
-    GRID,
-    SEARCHES,
-    search_shared,
-    tuner_of,
-)
+from fedlab_edu.papers.fedtune_searches import GRID, SEARCHES, search_shared, tuner_of
 from fedlab_edu.papers.report import means
 
 ETAS, EPOCHS = (0.1, 1, 10, 100, 300), (1, 3, 5)
