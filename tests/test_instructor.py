@@ -89,6 +89,16 @@ def test_the_assignment_of_the_page_is_tried_as_the_page_shows(folder, capsys):
     assert capsys.readouterr().out == table
 
 
+@pytest.mark.parametrize("number", ["01", "02", "10"])
+def test_a_copy_of_an_exercise_has_its_parts_and_can_be_handed_out(number, tmp_path):
+    (copying,) = (b for b in re.findall(r"```shell\n(.*?)```", PAGE, re.S) if "mkdir my02" in b)
+    copying = copying.partition("fedlab-edu try")[0].replace("my02", shlex.quote(f"{tmp_path}/my"))
+    subprocess.run(["sh", "-ec", copying.replace("ex02", f"ex{number}")], check=True, cwd=ROOT)
+    copy, exercise = find(f"{tmp_path}/my"), find(f"ex{number}", ROOT)
+    assert [one.text for one in copy.typical] == [one.text for one in exercise.typical]
+    assert handout(copy) == handout(exercise)
+
+
 def test_answers_that_are_judged_otherwise_are_marked_and_said(folder, capsys):
     path = folder / "clip/mutants.py"
     text = path.read_text()
