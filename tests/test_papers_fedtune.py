@@ -15,7 +15,7 @@ from fedlab_edu.models.networks import mlp
 from fedlab_edu.papers import experiment as papers
 from fedlab_edu.papers import fedtune as tables
 from fedlab_edu.papers.experiment import Experiment
-from fedlab_edu.papers.fedtune import GRID, TABLES_1_TO_5, Cell, Personal
+from fedlab_edu.papers.fedtune import GRID, SKEWS, TABLES_1_TO_5, Cell, Personal
 from fedlab_edu.papers.fedtune_figures import (
     EPOCHS,
     ETAS,
@@ -411,7 +411,11 @@ def test_a_point_of_figure_2_is_the_error_of_what_the_search_has_found_by_then(t
             search = search.step(model, fed)
         run = train(start(model, fed, Fixed(GRID, search.final), seed=2), model, fed, 4, 3)
         assert error == pytest.approx(evaluate(run, model, fed).error, abs=1e-4)
-    assert {cell.total for cell in FIGURE_2.settings["book"].values()} == {MARKS[-1]}
+    cells = FIGURE_2.settings["book"]
+    assert {cell.total for cell in cells.values()} == {MARKS[-1]}
+    table_2, lenet = SKEWS[2].settings["book"]["digits-1"], cells["digits-150-lenet"]
+    assert replace(lenet, total=30, model=table_2.model) == table_2
+    assert repr(lenet.model().net()) == repr(table_2.model().net())
 
 
 def test_the_record_of_figure_5_is_what_a_search_says_round_by_round(tmp_path):

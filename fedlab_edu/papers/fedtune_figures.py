@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, ClassVar
 
-from fedlab_edu import Federation, LocalHP, Model, evaluate, fedtune, mlp, start, train
+from fedlab_edu import Federation, LocalHP, Model, evaluate, fedtune, lenet5, mlp, start, train
 from fedlab_edu.papers.curves import curves
 from fedlab_edu.papers.experiment import Experiment, Record, experiment
 from fedlab_edu.papers.fedtune import Cell, Personal, digits_images
@@ -119,6 +119,7 @@ FIGURE_2 = experiment(
             # other skews, as in Tables 2 and 3, and more clients, as in Tables 4 and 5
             **{f"digits-150-alpha-{a:g}": replace(_FOLLOWED, alpha=a) for a in (0.05, 1, 5)},
             "digits-150-clients-30": replace(_FOLLOWED, clients=30),
+            "digits-150-lenet": replace(_FOLLOWED, alpha=1, model=partial(lenet5, 8)),  # Table 2
         }
     },
     curves,
