@@ -33,14 +33,14 @@ class Theta(NamedTuple):
 
     def update(
         self, row: list[int], score: list[float], size: list[float], baseline: float,
-        step: str = "aggressive", eta0: float | None = None,
+        step: str = "aggressive", eta0: float | None = None, scale: list[float] | None = None,
     ) -> "Theta":  # fmt: skip
         """Return the next theta, for scores L_{V_i}(w_i), sizes |V_i| and a baseline lambda_t.
 
-        For ``row`` see `gradient`, for ``step`` and ``eta0`` `step_size`.
+        For ``row`` and ``scale`` see `gradient`, for ``step`` and ``eta0`` `step_size`.
         """
         # g_j <- sum_{i: c_i = c_j} |V_i| (L_{V_i}(w_i) - lambda_t) / (theta_j sum_i |V_i|)
-        g = gradient(self.theta, row, score, size, baseline)
+        g = gradient(self.theta, row, score, size, baseline, scale)
         # eta_t, by one of the rules of appendix F
         norms = [*self.norms, max(abs(g_j) for g_j in g)]
         eta = step_size(step, norms, len(g), eta0)

@@ -10,19 +10,26 @@ ROUNDING = 1e-10  # a smaller relative difference is the rounding of up to a mil
 
 
 def gradient(
-    theta: list[float], row: list[int], score: list[float], size: list[float], baseline: float
+    theta: list[float],
+    row: list[int],
+    score: list[float],
+    size: list[float],
+    baseline: float,
+    scale: list[float] | None = None,
 ) -> list[float]:
     """Return g (k,), ``g_j = sum_(i: row_i = j) size_i (score_i - baseline) / (theta_j sum size)``.
 
     Over the draws of the rows its expectation is ``sum_i size_i L_i(c_j) / sum_i size_i -
     baseline``: the derivative of the expected score by theta_j, minus a constant that makes no
-    difference to a distribution. An entry that is 0 up to the rounding of scores and baseline is 0,
-    because an aggressive step would scale it up to a full step.
+    difference to a distribution.
 
     Args:
         theta: (k,), the distribution from which the rows were drawn: above 0 for each of them.
         row, score, size: (B,), each client's row of the table, its score, and its number of
             validation examples, not all 0.
+        scale: (B,), how large the numbers are from which ``score - baseline`` was computed. An
+            entry of g that is 0 up to their rounding is 0, because an aggressive step would scale
+            it up to a full step. The default is the larger of ``|score|`` and ``|baseline|``.
 
     Source: Khodak et al. (2021), Algorithm 2 and appendix C.1.
     """
@@ -30,13 +37,15 @@ def gradient(
     if not total > 0:
         allowed = "numbers of examples, not all 0"
         raise ValueError(f"size is {size[:8]}; allowed: {allowed}")
+    if scale is None:
+        scale = [max(abs(s), abs(baseline)) for s in score]
     g, noise = [0.0] * len(theta), [0.0] * len(theta)
-    for j, s, n in zip(row, score, size, strict=True):
+    for j, s, n, size_of_s in zip(row, score, size, scale, strict=True):
         if not theta[j] > 0:
             allowed = "above 0 for each row that was drawn"
             raise ValueError(f"theta is {theta[:8]}; allowed: {allowed}")
         g[j] += n * (s - baseline) / (theta[j] * total)
-        noise[j] += ROUNDING * n * max(abs(s), abs(baseline)) / (theta[j] * total)
+        noise[j] += ROUNDING * n * size_of_s / (theta[j] * total)
     return [0.0 if abs(g_j) <= noise_j else g_j for g_j, noise_j in zip(g, noise, strict=True)]
 
 

@@ -14,7 +14,7 @@ from fedlab_edu.rounds.result import Round
 from fedlab_edu.tensors import as_float64
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.tuners.fedex.algorithm import Theta
-from fedlab_edu.tuners.fedex.rules import ROUNDING, entropy
+from fedlab_edu.tuners.fedex.rules import entropy
 from fedlab_edu.validate import Checked, not_negative, require, share, updated, whole
 
 
@@ -42,7 +42,8 @@ class FedEx(Checked):
     State:
         thetas: the distribution of each axis.
         sums: ``sum_age gamma^age x_age`` over the rounds in which a client could validate, with x
-            the mean score, and 1.
+            the mean score, the mean size of the numbers that make up the scores (`gradient` ignores
+            their rounding), and 1.
 
     Source: Khodak et al. (2021), Algorithm 2 and appendix C, where the baseline lacks the weights
     |V_i| that it has here and in their code; (2020), section 4.2, for the cutoff; their code for
@@ -59,7 +60,7 @@ class FedEx(Checked):
     first_baseline: Literal["zero", "skip"] = "zero"
     axes: tuple[int, ...] = ()
     thetas: tuple[Theta, ...] = field(default=(), repr=False)
-    sums: tuple[float, float] = field(default=(0.0, 0.0), repr=False)
+    sums: tuple[float, float, float] = field(default=(0.0, 0.0, 0.0), repr=False)
     stopped: bool = False
 
     def __post_init__(self) -> None:
@@ -93,7 +94,7 @@ class FedEx(Checked):
     @property
     def baseline(self) -> float:
         """lambda_t of the next round, a discounted mean of earlier scores; 0 in the first round."""
-        total, weight = self.sums
+        total, _, weight = self.sums
         return total / weight if weight else 0.0
 
     @property
@@ -121,31 +122,40 @@ class FedEx(Checked):
 
     def tell(self, result: Round) -> "FedEx":
         """Return the tuner after a round, theta moved by its scores."""
-        size, (total, weight) = result.size.tolist(), self.sums
+        size = result.size.tolist()
         if not size:  # no client could validate
             return self
-        after, before = getattr(result.after, self.score), getattr(result.before, self.score)
-        scores = (after - before if self.difference else after).tolist()
-        waits = self.stopped or (not weight and self.first_baseline == "skip")
-        thetas = self.thetas if waits else self._moved(result, scores)
+        scores, scale = self._scores(result)
+        waits = self.stopped or (not self.sums[-1] and self.first_baseline == "skip")
+        thetas = self.thetas if waits else self._moved(result, scores, scale)
         stopped = self.stopped or (not waits and sum(entropy(t.z) for t in thetas) < self.cutoff)
         # the next baseline, in which this round has age 0
-        sums = self.gamma * total + _mean(scores, size), self.gamma * weight + 1.0
+        new = _mean(scores, size), _mean(scale, size), 1.0
+        sums = tuple(self.gamma * old + x for old, x in zip(self.sums, new, strict=True))
         return updated(self, sums=sums, thetas=thetas, stopped=stopped)
 
-    def _moved(self, result: Round, scores: list[float]) -> tuple[Theta, ...]:
+    def _moved(self, result: Round, scores: list[float], scale: list[float]) -> tuple[Theta, ...]:
         """Return the distribution of each axis after a step."""
-        lam, lost, size = self.baseline, result.diverged.tolist(), result.size.tolist()
+        lam, (_, numbers, weight) = self.baseline, self.sums
         worst = max(*scores, lam)  # a client that has diverged must not gain
+        lost = result.diverged.tolist()
         scores = [worst if bad else s for s, bad in zip(scores, lost, strict=True)]
+        before = numbers / weight if weight else 0.0
+        scale = [max(m, before) for m in scale]
         places = np.unravel_index(result.row.tolist(), self.axes)
+        rows, size = [place.tolist() for place in places], result.size.tolist()
         return tuple(
-            one.update(row.tolist(), scores, size, lam, self.step, self.eta0)
-            for one, row in zip(self.thetas, places, strict=True)
+            one.update(row, scores, size, lam, self.step, self.eta0, scale)
+            for one, row in zip(self.thetas, rows, strict=True)
         )
 
+    def _scores(self, result: Round) -> tuple[list[float], list[float]]:
+        """Return the score of each client, and the size of the numbers that make it up."""
+        after, before = getattr(result.after, self.score), getattr(result.before, self.score)
+        if not self.difference:
+            return after.tolist(), after.abs().tolist()
+        return (after - before).tolist(), torch.maximum(after.abs(), before.abs()).tolist()
 
-def _mean(scores: Sequence[float], size: Sequence[float]) -> float:
-    """Return the weighted mean; 0 where it is but the rounding of differences that cancel."""
-    mean = sum(x * n for x, n in zip(scores, size, strict=True)) / sum(size)
-    return mean if abs(mean) > ROUNDING * max(map(abs, scores)) else 0.0
+
+def _mean(values: Sequence[float], size: Sequence[float]) -> float:
+    return sum(x * n for x, n in zip(values, size, strict=True)) / sum(size)
