@@ -32,7 +32,7 @@ from fedlab_edu.models.networks import char_lstm
 from fedlab_edu.rounds.communicate import StopTraining
 from fedlab_edu.rounds.result import Round, divergence
 from fedlab_edu.rounds.tuner import Fixed, Tuner
-from fedlab_edu.seeds import generator, seed_for
+from fedlab_edu.seeds import generator, seed_for, seeds_for
 from fedlab_edu.training.scores import Score
 from tests.reference import plain_loop
 
@@ -240,6 +240,23 @@ def test_runs_with_different_seeds_draw_different_clients_and_weights(fed):
     assert not torch.equal(start(MODEL, fed, seed=0).w, start(MODEL, fed, seed=1).w)
     assert not torch.equal(one.w, other.w)
     assert [r.client.tolist() for r in one.history] != [r.client.tolist() for r in other.history]
+
+
+def test_the_seeds_of_all_clients_are_numpys_for_each_alone():
+    seeds = [0, 1, 2**32 - 1, 2**32, 2**63 - 1, 2**128 - 1, 2**128, 2**200 + 17]
+    rng = np.random.default_rng(0)
+    rounds, clients = rng.integers(2**32, size=len(seeds)), rng.integers(2**32, size=(8, 5))
+
+    def one(seed: int, *key: int) -> int:
+        return int(np.random.SeedSequence(seed, spawn_key=key).generate_state(1, np.uint64)[0] >> 1)
+
+    assert seeds_for(seeds).tolist() == [one(s) for s in seeds]
+    assert seeds_for(seeds, rounds).tolist() == [
+        one(s, r) for s, r in zip(seeds, rounds, strict=True)
+    ]
+    assert seeds_for(seeds, rounds, clients).tolist() == [
+        [one(s, r, i) for i in row] for s, r, row in zip(seeds, rounds, clients, strict=True)
+    ]
 
 
 def test_streams_of_different_keys_differ_even_where_one_continues_the_other():

@@ -14,7 +14,7 @@ from fedlab_edu.data.clients import Clients, Federation
 from fedlab_edu.methods import ClientInput, ClientUpdate, Method
 from fedlab_edu.models.model import Model
 from fedlab_edu.progress import progress_bar
-from fedlab_edu.rounds.draw import draw_work
+from fedlab_edu.rounds.draw import draw_works
 from fedlab_edu.rounds.gather import Sums, Tile, Work, is_finite
 from fedlab_edu.rounds.result import divergence
 from fedlab_edu.rounds.run import Run, check_types
@@ -57,7 +57,7 @@ def communicate_all(
         for places in _by_method(runs):
             group = [runs[a] for a in places]
             # draw B clients, and a setting c_i ~ D_theta for each
-            works = [draw_work(run, fed.sizes, clients) for run in group]
+            works = draw_works(group, fed.sizes, clients)
             sums = Sums(group, works, fed.sizes)
             # w_i <- Loc_{c_i}(T_i, w), L_{V_i}(w) and L_{V_i}(w_i), and the sums of the w_i
             train_clients(group, works, model, fed.train, fed.val, sums.part, sums.add)

@@ -1,35 +1,49 @@
 """What a round draws: its clients, their rows of the tuner's table, and their seeds."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from fedlab_edu.data.clients import Sizes
 from fedlab_edu.rounds.gather import Work
 from fedlab_edu.rounds.run import Run
-from fedlab_edu.seeds import generator, seed_for
+from fedlab_edu.seeds import seed_for, seeds_for
 from fedlab_edu.validate import require
 
 
 def draw_work(run: Run, sizes: Sizes, clients: int) -> Work:
     """Draw the clients of a run's next round, and ask its tuner for their rows of the table."""
-    gen = generator(run.seed, run.round)
-    client = sizes.sample(clients, gen, run.replacement)
-    asked = run.tuner.ask(client.clone(), gen)  # which may write into its copy
-    row = _check_rows(run, clients, asked)
-    return Work(client, row, run.tuner.table[row], draw_seeds(run, client.tolist()))
+    return draw_works([run], sizes, clients)[0]
 
 
-def draw_seeds(run: Run, clients: list[int]) -> list[int]:
-    """Return a seed for each client; one that is drawn again in a round has others."""
-    seen, seeds = Counter[int](), []
-    for i in clients:
-        seen[i] += 1
-        again = [seen[i]] if seen[i] > 1 else []  # `personalise` has the key 1
-        seeds.append(seed_for(run.seed, run.round, i, *again))
-    return seeds
+def draw_works(runs: Sequence[Run], sizes: Sizes, clients: int) -> list[Work]:
+    """Do `draw_work` for several runs."""
+    of_run, rounds = [run.seed for run in runs], np.array([run.round for run in runs])
+    client, row = [], []
+    for run, seed in zip(runs, seeds_for(of_run, rounds).tolist(), strict=True):
+        gen = torch.Generator().manual_seed(seed)
+        client.append(sizes.sample(clients, gen, run.replacement))
+        asked = run.tuner.ask(client[-1].clone(), gen)  # which may write into its copy
+        row.append(_check_rows(run, clients, asked))
+    seeds = seeds_for(of_run, rounds, torch.stack(client).numpy()).tolist()
+    for run, drawn, given in zip(runs, client, seeds, strict=True):
+        if run.replacement:
+            _renew(given, run, drawn.tolist())
+    c = [run.tuner.table[own] for run, own in zip(runs, row, strict=True)]
+    return [Work(*work) for work in zip(client, row, c, seeds, strict=True)]
+
+
+def _renew(seeds: list[int], run: Run, clients: list[int]) -> None:
+    """Give clients that are drawn again in a round other seeds; `personalise` has the key 1."""
+    drawn: Counter[int] = Counter()
+    for place, i in enumerate(clients):
+        drawn[i] += 1
+        if drawn[i] > 1:
+            seeds[place] = seed_for(run.seed, run.round, i, drawn[i])
 
 
 def _check_rows(run: Run, clients: int, row: Any) -> Tensor:
