@@ -309,6 +309,16 @@ def test_a_round_without_a_difference_moves_nothing_though_the_baseline_is_not_q
     assert torch.equal(tuner.theta, FedEx(table(3)).theta)
 
 
+@pytest.mark.parametrize("lower", [1e-3, 1e-8, 1e-10])
+def test_equal_differences_of_scores_move_nothing_however_small_beside_the_scores(lower):
+    tuner = FedEx(table(3), gamma=0.9, difference=True, first_baseline="skip")
+    for t in range(5):
+        before = [0.3 + 0.01 * t, 0.9, 0.7]
+        after = [x - lower for x in before]
+        tuner = tuner.tell(result([0, 1, 2], before, after, [10] * 3))
+    assert torch.equal(tuner.theta, FedEx(table(3)).theta)
+
+
 def test_scores_of_a_row_that_cancel_leave_theta_where_it_is():
     g = gradient([0.5, 0.5], [0, 0, 0], [0.1, 0.2, 0.3], [1, 1, 1], 0.2)
     assert (0.1 - 0.2) + (0.3 - 0.2) != 0
