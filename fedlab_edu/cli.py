@@ -113,31 +113,32 @@ def _refusals() -> Iterator[None]:
         raise Refusal(str(error)) from None
 
 
+@_refusals()
 def print_verdicts(folder: Path) -> int:
     """Print a verdict on each claim that has a record in the folder, and return 0."""
     from fedlab_edu.papers.verdicts import render_verdicts, verdicts
 
     allowed = "one with records of experiments in which a paper claims something, as fedex-table1"
-    with _refusals():
-        found = verdicts(folder)
-        require(found, "folder", str(folder), allowed)
-        print(render_verdicts(found))
+    found = verdicts(folder)
+    require(found, "folder", str(folder), allowed)
+    print(render_verdicts(found))
     return 0
 
 
+@_refusals()
 def print_audit(folder: Path) -> int:
     """Print whether the code still gives each record in the folder; return 1 if one is stale."""
     from fedlab_edu.papers.audit import audit
 
     stale = list[bool]()
-    with _refusals():
-        for one in audit(folder):
-            print(one, flush=True)
-            stale.append(bool(one.stale))
-        require(stale, "folder", str(folder), "one with records of reproduce")
+    for one in audit(folder):
+        print(one, flush=True)
+        stale.append(bool(one.stale))
+    require(stale, "folder", str(folder), "one with records of reproduce")
     return int(any(stale))
 
 
+@_refusals()
 def print_costs(folder: Path, **given: float) -> int:
     """Print what each way of tuning costs on the digits, with errors from a record; return 0.
 
@@ -147,8 +148,7 @@ def print_costs(folder: Path, **given: float) -> int:
     from fedlab_edu.papers.costs import Device, costs, render_costs
 
     device = Device(**given)
-    with _refusals():
-        print(render_costs(costs(folder, device), device))
+    print(render_costs(costs(folder, device), device))
     return 0
 
 
@@ -165,6 +165,7 @@ def new_app(folder: Path) -> int:
     return 0
 
 
+@_refusals()
 def rerun(
     experiment: str | None, dataset: str | None, scale: str, seeds: str, device: str, folder: Path,
     data: str | None, plan: bool = False, workers: int = 1,
@@ -192,11 +193,10 @@ def rerun(
     chosen = range(int(last)) if first is None else range(int(first), int(last) + 1)
     one = EXPERIMENTS[experiment]
     dataset = dataset or next(iter(one.settings.get(scale, {})), "digits")
-    with _refusals():
-        if plan:
-            print("\n".join(estimate(one, dataset, scale, chosen, device, folder, data)))
-            return 0
-        path = reproduce(one, dataset, scale, chosen, device, folder, data, workers=workers)
-        records = read_records(path, one)
-        print(f"\n{render(one, dataset, records, scale)}\n\nThe record: {path}")
+    if plan:
+        print("\n".join(estimate(one, dataset, scale, chosen, device, folder, data)))
+        return 0
+    path = reproduce(one, dataset, scale, chosen, device, folder, data, workers=workers)
+    records = read_records(path, one)
+    print(f"\n{render(one, dataset, records, scale)}\n\nThe record: {path}")
     return 0

@@ -13,19 +13,14 @@ from fedlab_edu.validate import require
 
 def usable_device(device: str | torch.device) -> torch.device:
     """Return the device, if this machine, and this build of PyTorch, can use it."""
+    gpus = torch.cuda.device_count()
     try:
         found = torch.device(device)
+        ok = found.type == "cpu" or (found.type == "cuda" and (found.index or 0) < gpus)
     except (RuntimeError, TypeError):
-        found = None
-    gpus = torch.cuda.device_count()
+        ok = False
     allowed = "'cpu'" + "".join(f", 'cuda:{i}'" for i in range(gpus))
-    if not gpus:
-        allowed += " (this PyTorch sees no CUDA GPU)"
-    ok = found is not None and (
-        found.type == "cpu" or (found.type == "cuda" and (found.index or 0) < gpus)
-    )
-    require(ok, "device", str(device), allowed)
-    assert found is not None
+    require(ok, "device", str(device), allowed + " (this PyTorch sees no CUDA GPU)" * (not gpus))
     return found
 
 

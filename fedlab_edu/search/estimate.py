@@ -38,10 +38,10 @@ class Estimate(Checked):
     gamma: Annotated[float, share] = 0.0
     weighted: bool = True
 
-    def of_run(self, run: Run, model: Model, fed: Federation) -> float:
-        """Return the score of a run's last round."""
+    def of_run(self, run: Run, model: Model, fed: Federation, t: int = -1) -> float:
+        """Return the score of a round of a run; if "averaged", of its last."""
         if self.target != "averaged":
-            return self.of_round(run.history[-1])
+            return self.of_round(run.history[t])
         return float(getattr(average(score(model, run.w, fed.val), fed.val), self.score))
 
     def of_round(self, played: Round) -> float:

@@ -5,7 +5,7 @@ arms that are alive train side by side, with the numbers of each trained alone. 
 (2021), Algorithm 1.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from math import inf, isnan
@@ -147,7 +147,8 @@ class Race(Search, Checked):
         after = play([begun.runs[a] for a in arms], model, fed, clients, rounds)
         runs, traces = list(begun.runs), list(begun.traces)
         for a, run in zip(arms, after, strict=True):
-            runs[a], traces[a] = run, (*traces[a], *self.judge(run, rounds, model, fed))
+            scores = (self.estimate.of_run(run, model, fed, t) for t in range(-rounds, 0))
+            runs[a], traces[a] = run, (*traces[a], *scores)
         return updated(begun, runs=tuple(runs), traces=tuple(traces)).conclude(arms)
 
     def prepare(self: _R, model: Model, fed: Federation, clients: int) -> _R:
@@ -165,12 +166,6 @@ class Race(Search, Checked):
             return arms, 1  # these need the weights after each round
         left = [min(s for s in stops[a] if s > played[a]) - played[a] for a in arms]
         return arms, max(1, min(most // len(arms), *left))
-
-    def judge(self, run: Run, rounds: int, model: Model, fed: Federation) -> Iterable[float]:
-        """Return the scores of a run's last rounds."""
-        if rounds == 1:
-            return [self.estimate.of_run(run, model, fed)]
-        return map(self.estimate.of_round, run.history[-rounds:])
 
     def conclude(self: _R, arms: Sequence[int]) -> _R:
         """Return the search after its rules have seen the new scores of these arms.
