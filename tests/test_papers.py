@@ -278,6 +278,9 @@ def test_a_file_that_is_no_record_is_refused_and_left_alone(tmp_path):
     bad = [
         {"variant": "other"},
         {"seed": "3"},
+        {"global": math.nan},
+        {"global": "0.5"},
+        {"personalised": 1.5},
         {"seed": 0.0},
     ]
     lacks = {name: value for name, value in good.items() if name != "global"}

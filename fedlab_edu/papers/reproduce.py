@@ -28,6 +28,7 @@ EXPERIMENTS = {
     one.name: one for one in (*FEDEX, FOURIER, BAGS, *TABLES_1_TO_5, *FIGURES, *FEDPOP, NOISE)
 }
 _MOST = 10_000  # seeds
+_RATES = {"global", "personalised", "error"}  # fields of records, from 0 to 1
 
 
 def reproduce(
@@ -165,7 +166,8 @@ def read_records(path: str | Path, experiment: Experiment) -> list[Record]:
     Duplicates and a last line that a crash cut short are left out.
 
     Raises:
-        ValueError: a line that is no record of this experiment.
+        ValueError: a line that is no record of this experiment: it lacks a field, or an error is no
+            rate.
     """
     path, records = Path(path), dict[tuple[str, int], Record]()
     variants = {variant.name: variant for variant in experiment.variants}
@@ -175,6 +177,8 @@ def read_records(path: str | Path, experiment: Experiment) -> list[Record]:
             record = json.loads(line)
             ok = type(record["seed"]) is int and isinstance(record["budget"], dict)
             ok = ok and record.keys() >= variants[record["variant"]].FIELDS
+            rates = [record[name] for name in _RATES & record.keys()]
+            ok = ok and all(isinstance(x, float | int) and 0 <= x <= 1 for x in rates)
         except (ValueError, TypeError, LookupError, RecursionError):
             ok = False
         allowed = f"a record of a run of {experiment.name}"
