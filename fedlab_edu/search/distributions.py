@@ -165,6 +165,10 @@ class Choice:
     def _values(self) -> Tensor:
         return as_float64(self.options)
 
+    @cached_property
+    def _places(self) -> dict[float, int]:
+        return {option: place for place, option in enumerate(self._values.tolist())}
+
     def from_unit(self, u: Tensor) -> Tensor:
         """Return the option at u in [0, 1], cut into n parts of equal length."""
         return self._at((as_float64(u) * len(self.options)).long())
@@ -206,10 +210,11 @@ class Choice:
 
     def check(self, value: Any, name: str = "value") -> Tensor:
         """Return the place of a value; raise a ValueError with its name if it is not an option."""
-        same = as_float64(value)[..., None] == self._values
-        if not same.any(-1).all():
+        numbers = as_float64(value)
+        places = [self._places.get(option) for option in numbers.flatten().tolist()]
+        if None in places:
             require(False, name, value, f"one of {list(self.options)}")
-        return same.long().argmax(-1)
+        return torch.tensor(places, dtype=torch.long).view(numbers.shape)
 
     def _at(self, place: Tensor) -> Tensor:
         return self._values.take(place.clamp(0, len(self.options) - 1))

@@ -33,8 +33,8 @@ def box_corners(space: SearchSpace[_Table], centre: _Table, eps: float) -> _Tabl
 def clip_to_box(distribution: Distribution, values: Tensor, pair: Tensor) -> Tensor:
     """Clip values (n,) to a pair of `box_corners`; options, in the order of their list."""
     if not isinstance(distribution, Choice):
-        return as_float64(values).clamp(pair.min(), pair.max())
-    first, last = distribution.check(pair)
+        return as_float64(values).clamp(*sorted(pair.tolist()))
+    first, last = distribution.check(pair).tolist()
     return as_float64(distribution.options)[distribution.check(values).clamp(first, last)]
 
 
