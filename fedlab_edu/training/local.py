@@ -127,11 +127,11 @@ def _train(
     """
     W = w.expand(len(clients), -1).clone()
     sgd = SGD(model, W, c, anchor, drift, optimizer)
-    drops = None
-    if c.dropout.any():
-        own = torch.tensor(seeds, device=W.device)
-        drops = Drop(own, c.dropout.to(W.device))
     plan = make_plan(clients.rows, c.epochs.numpy(), c.batch.numpy(), seeds)
+    drop_seeds, rate = None, c.dropout.to(W.device)
+    if c.dropout.any():  # for all steps at once
+        step = torch.arange(len(plan.width), device=W.device)
+        drop_seeds = mix(torch.tensor(seeds, device=W.device), step[:, None])
     rows, share = plan.rows.to(W.device), plan.share.to(W)
     for first, last in plan.windows(clients.inputs(rows[:1]).nbytes):
         window = slice(plan.offset[first], plan.offset[last])
@@ -142,7 +142,7 @@ def _train(
         p = share[window].split_with_sizes(lengths)
         for i, t in enumerate(range(first, last)):
             k, b = plan.at_work[t], plan.width[t]
-            drop = drops and Drop(mix(drops.seed[:k], t), drops.rate[:k])
+            drop = None if drop_seeds is None else Drop(drop_seeds[t, :k], rate[:k])
             sgd.step(x[i].view(k, b, *x[i].shape[1:]), y[i], p[i].view(k, b), drop)
             if watch is not None:
                 watch(place[:k], t, W[:k])
