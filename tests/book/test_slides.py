@@ -76,6 +76,25 @@ def test_the_speaker_has_the_text_as_notes(screen):
     assert "Nothing forces them to use the same step size." in notes
 
 
+def test_points_end_as_sentences_where_the_text_goes_on(screen):
+    page = deck(screen, "ch02_loc_and_agg")
+    points = page.locator(".slide-body > p > strong, .slide-body li > p > strong")
+    told = points.all_text_contents()
+    assert "It shows that correcting drift helps where clients differ." in told
+    assert not [point for point in told if point.endswith((",", ";", ":"))]
+
+
+def test_pictures_use_the_room_of_a_slide_and_a_live_cell_has_its_own_beside_the_code(screen):
+    page = deck(screen, "ch04_fedex")
+    assert show(page, ".fedlab-picture svg").bounding_box()["height"] > 300
+    picture = show(page, ".live-picture svg").bounding_box()
+    code = page.locator("section.present .live-editor")
+    box = code.bounding_box()
+    assert box["x"] + box["width"] < picture["x"]
+    assert picture["y"] < box["y"] + box["height"]
+    assert code.evaluate("code => code.scrollWidth <= code.clientWidth")
+
+
 def test_questions_and_live_cells_answer_on_slides(screen):
     page = deck(screen, "ch04_fedex")
     quiz = show(page, ".fedlab-quiz")

@@ -66,7 +66,12 @@
     return [...kept.map((one) => one.section), ...inner];
   }
 
-  const clone = (tag, part) => make(tag, {}, part.cloneNode(true));
+  // A point ends as a sentence, wherever the text goes on.
+  function clone(tag, part) {
+    const copy = part.cloneNode(true), end = copy.lastChild;
+    if (end.nodeType === Node.TEXT_NODE) end.data = end.data.replace(/[,;:]$/, ".");
+    return make(tag, {}, copy);
+  }
 
   // The sentence that announces what comes next.
   function leading(block) {
