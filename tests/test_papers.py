@@ -572,6 +572,14 @@ def test_the_report_gives_means_deviations_and_paired_differences_of_the_tuned_t
     assert "within against alone: -7.50 ± 31.77; 2 better, 0 the same, 0 worse" in text
 
 
+@pytest.mark.parametrize("name", ["fedex-methods", "fedex-rules"])
+def test_a_report_fits_in_80_columns(name):
+    path = Path(__file__).parents[1] / f"book/records/{name}-digits-book.jsonl"
+    text = render(EXPERIMENTS[name], "digits", read_records(path, EXPERIMENTS[name]))
+    assert text.count(" better, ") == len(EXPERIMENTS[name].against)
+    assert max(map(len, text.splitlines())) <= 80
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -116,9 +116,9 @@ def means(
     found = {v.name: _by_seed(v.name, numbers, records) for v in experiment.variants}
     columns = [*next((one for of in found.values() for one in of.values()), ())]
     widest = max(len(title), *map(len, found))
-    lines = [f"{title:{widest}}   seeds" + "".join(f"{name:>{len(name) + 6}}" for name in columns)]
+    lines = [f"{title:{widest}}   seeds" + "".join(f"{name:>{len(name) + 4}}" for name in columns)]
     for variant, of in found.items():
-        cells = [f"{mean(x[c] for x in of.values()):{len(c) + 6}.2f}" for c in columns if of]
+        cells = [f"{mean(x[c] for x in of.values()):{len(c) + 4}.2f}" for c in columns if of]
         lines.append(f"{variant:{widest}}   {len(of):5}{''.join(cells)}")
     lines += ["", DIFFERENCES] if experiment.against else []
     for c in columns:
@@ -138,7 +138,8 @@ def _differences(
             continue
         d = difference(of, first, second)
         count = f"{d.wins} better, {d.ties} the same, {d.losses} worse"
-        lines.append(f"{pair}: {d.mean:+.2f} ± {d.half:.2f}; {count}")
+        told = f"{d.mean:+.2f} ± {d.half:.2f}; {count}"
+        lines += [f"{pair}: {told}"] if len(pair + told) < 79 else [f"{pair}:", f"    {told}"]
         one, other = (published[name].get(dataset) for name in (first, second))
         if one and other:
             p = welch(one, other)
