@@ -7,15 +7,13 @@ from statistics import mean
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from fedlab_edu.methods import FedAvg
+from fedlab_edu import FedAvg, LocalHP, tune
 from fedlab_edu.methods.method import ClientInput, ClientUpdate
 from fedlab_edu.papers.fedpop import Member
 from fedlab_edu.papers.noise import SEARCHES
 from fedlab_edu.papers.report import errors
 from fedlab_edu.papers.reproduce import EXPERIMENTS, read_records
 from fedlab_edu.papers.searches import Setting
-from fedlab_edu.search.tune import tune
-from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.training.plan import steps
 from fedlab_edu.validate import positive
 

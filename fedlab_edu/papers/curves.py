@@ -14,8 +14,7 @@ from typing import Any
 
 import torch
 
-from fedlab_edu.data import Federation
-from fedlab_edu.models.model import Model
+from fedlab_edu import Federation, Model
 from fedlab_edu.papers.experiment import Record
 from fedlab_edu.papers.report import Paired, difference, means
 from fedlab_edu.rounds.objectives import Average, evaluate, personalise

@@ -6,8 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fedlab_edu.data import Federation
-from fedlab_edu.models.model import Model
+from fedlab_edu import Federation, Model
 from fedlab_edu.papers.curves import Watched
 from fedlab_edu.papers.experiment import Experiment
 from fedlab_edu.papers.reproduce import chosen, missing_runs

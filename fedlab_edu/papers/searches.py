@@ -9,17 +9,8 @@ from typing import Any, ClassVar, Literal
 
 import torch
 
-from fedlab_edu import (
-    Estimate,
-    Federation,
-    FedEx,
-    LocalHP,
-    Model,
-    Run,
-    around,
-    successive_halving,
-    tune,
-)
+from fedlab_edu import Estimate, FedEx, LocalHP, Model, Run, around, successive_halving, tune
+from fedlab_edu.data import Federation
 from fedlab_edu.methods import FedProx, Method
 from fedlab_edu.papers.curves import TESTS, Watched
 from fedlab_edu.papers.experiment import Load, Record, Trial, Workload
