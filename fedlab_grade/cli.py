@@ -22,7 +22,7 @@ IN_CLASS = {
     "try": ("classroom.trial.try_out", "try an assignment's tests on typical answers"),
     "release": ("classroom.commands.release", "make what students get of an assignment"),
     "grade": ("classroom.commands.grade", "grade a class"),
-    "report": ("classroom.report.report", "tables, pages and exports of the grades"),
+    "report": ("classroom.commands.report", "tables, pages and exports of the grades"),
     "doctor": ("classroom.commands.doctor", "how well this machine keeps submissions apart"),
 }
 

@@ -17,7 +17,7 @@ from fedlab_edu import __version__, cli
 from fedlab_grade import assignment, run
 from fedlab_grade import cli as grader
 from fedlab_grade.assignment import Assignment, find
-from fedlab_grade.classroom import commands, report
+from fedlab_grade.classroom import commands
 from fedlab_grade.classroom.store import Store
 from fedlab_grade.home import progress
 from fedlab_grade.options import Limits, Refusal
@@ -577,12 +577,11 @@ def test_a_reader_of_a_grading_that_has_seen_enough_is_no_fault_of_the_disk(stan
     def closed(*words: object, **how: object) -> None:
         raise BrokenPipeError(32, "Broken pipe")
 
-    for module in (commands, report):
-        monkeypatch.setattr(module, "print", closed, raising=False)
+    monkeypatch.setattr(commands, "print", closed, raising=False)
     with pytest.raises(BrokenPipeError):  # which the command line knows, see below
         commands.grade(Path("in"), "hw")
     with pytest.raises(BrokenPipeError):
-        report.report(Path("grades-hw"))
+        commands.report(Path("grades-hw"))
 
 
 @pytest.mark.nightly
@@ -626,9 +625,9 @@ def test_exports_are_written_before_anything_is_printed(stand_in, monkeypatch):
     def closed(*words: object, **how: object) -> None:
         raise BrokenPipeError(32, "Broken pipe")
 
-    monkeypatch.setattr(report, "print", closed, raising=False)
+    monkeypatch.setattr(commands, "print", closed, raising=False)
     with pytest.raises(BrokenPipeError):
-        report.report(Path("grades-hw"), exports=["gradescope"])
+        commands.report(Path("grades-hw"), exports=["gradescope"])
     assert list(Path("grades-hw/report/gradescope").glob("*/results.json"))
 
 

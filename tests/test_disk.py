@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fedlab_grade.classroom import handout, report
+from fedlab_grade.classroom import commands, handout
 from fedlab_grade.classroom.people import Person
 from fedlab_grade.classroom.records import ClassList, Record
 from fedlab_grade.classroom.store import Store
@@ -91,7 +91,7 @@ def test_each_file_of_grades_and_reports_is_put_in_its_place_at_once(tmp_path, r
     store = Store(out)
     store.begin(ClassList("hw", (test,), (Person("ann", "ann"),)))
     store.write(Record("ann", "ann", (), "hw", "graded", (test,)))
-    report.report(out, exports=["gradescope"], canvas=gradebook, moodle=worksheet)
+    commands.report(out, exports=["gradescope"], canvas=gradebook, moodle=worksheet)
     files = {path for path in out.rglob("*") if path.is_file()}
     assert {"canvas.csv", "moodle.csv", "class.html", "results.json", "changes.csv"} < {
         path.name for path in files

@@ -17,7 +17,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from fedlab_grade import escape
-from fedlab_grade.classroom import commands, exports, pages, report, tables
+from fedlab_grade.classroom import commands, exports, pages, tables
 from fedlab_grade.classroom.people import Person
 from fedlab_grade.classroom.records import ClassList, Record
 from fedlab_grade.classroom.store import Store
@@ -301,7 +301,7 @@ def test_notes_about_a_student_are_for_the_instructor_and_notes_about_the_file_f
     store.write(replace(CLASS[0], notes=("of two files the last one counts",)))
     assert commands._told(store) == 0
     assert "  see to: ann: not in the roster\n" in capsys.readouterr().out
-    assert report.report(tmp_path, exports=["gradescope"]) == 0
+    assert commands.report(tmp_path, exports=["gradescope"]) == 0
     assert re.search(r"ann .* graded +not in the roster", capsys.readouterr().out)
     assert "not in the roster" in (tmp_path / "report/class.html").read_text()
     sent = [p for p in (tmp_path / "report").glob("*/**/*") if p.is_file()]
@@ -748,7 +748,7 @@ def test_the_report_of_a_folder_is_there_for_everyone(tmp_path, capsys):
     store.begin(ClassList("hw", CLASS[0].tests, tuple(everyone)))
     for one in CLASS:
         store.write(one)
-    assert report.report(tmp_path, exports=["gradescope"]) == 0
+    assert commands.report(tmp_path, exports=["gradescope"]) == 0
     told = capsys.readouterr().out
     assert re.search(r"fay +5.5  ungraded +grading was stopped", told)
     assert "without a mark: cyd; dan; fay" in told
@@ -770,10 +770,10 @@ def test_without_nbgrader_all_other_exports_are_there(tmp_path, monkeypatch):
     store.begin(ClassList("hw", CLASS[0].tests, (Person("ann", "ann"),)))
     (tmp_path / "book.csv").write_text(CANVAS)
     with pytest.raises(Refusal, match="pip install nbgrader"):
-        report.report(tmp_path, exports=["nbgrader"], canvas=tmp_path / "book.csv")
+        commands.report(tmp_path, exports=["nbgrader"], canvas=tmp_path / "book.csv")
     assert (tmp_path / "report/canvas.csv").exists()
 
 
 def test_without_grades_there_is_no_report(tmp_path):
     with pytest.raises(Refusal, match="holds no grades: run fedlab-edu grade first"):
-        report.report(tmp_path)
+        commands.report(tmp_path)

@@ -1,24 +1,27 @@
-"""The instructor's commands: grade, release and doctor; `fedlab_grade.cli` calls them."""
+"""The instructor's commands: grade, release, doctor and report; `fedlab_grade.cli` calls them."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
 from fedlab_grade.assignment import Assignment, find
+from fedlab_grade.classroom import exports as programs
+from fedlab_grade.classroom import handout, pages, tables
+from fedlab_grade.classroom.batch import Batch, Grader
+from fedlab_grade.classroom.downloads import people
 from fedlab_grade.classroom.records import State, count_states
-from fedlab_grade.classroom.report import tell_left_over
 from fedlab_grade.classroom.store import Store
+from fedlab_grade.disk import write_text
 from fedlab_grade.escape import line
 from fedlab_grade.options import Refusal
+from fedlab_grade.run import by_question
 from fedlab_grade.textfile import printable
 
-if TYPE_CHECKING:
-    from fedlab_grade.classroom.batch import Grader
-    from fedlab_grade.run import Report
+LEFT_OVER = 10  # records of people who are no longer in the class that are named
 
 
 def grade(
@@ -38,9 +41,6 @@ def grade(
         trust: run submissions even where this machine cannot keep them apart.
         jobs: submissions that are graded at a time; each keeps a core busy.
     """
-    from fedlab_grade.classroom.batch import Batch
-    from fedlab_grade.classroom.downloads import people
-
     chosen = find(assignment)
     store = Store(Path(f"grades-{chosen.name}") if out is None else out)
     if store.folder.resolve().is_relative_to(submissions.resolve()):
@@ -68,27 +68,20 @@ def grade(
             step = lambda record: bar.update()  # noqa: E731
             Batch(chosen, store, grader, back_end, again, step, changed).run(everyone)
     except KeyboardInterrupt:
-        return _stopped(store, again)
+        kept = len(list((store.folder / "grades").glob("*.json")))
+        goes = "begins with the first one once more" if again else "resumes from here"
+        said = f"stopped. {kept} are graded, and stay so; the same command {goes}."
+        print(f"fedlab-edu: {said}", file=sys.stderr)
+        return 130
     return _told(store)
-
-
-def _stopped(store: Store, again: bool) -> int:
-    """Say after Ctrl-C how far it came; 130."""
-    kept = len(list((store.folder / "grades").glob("*.json")))
-    goes = "begins with the first one once more" if again else "resumes from here"
-    said = f"stopped. {kept} are graded, and stay so; the same command {goes}."
-    print(f"fedlab-edu: {said}", file=sys.stderr)
-    return 130
 
 
 def release(assignment: str, out: Path) -> int:
     """Write what students get, as a folder or a zip; 0."""
-    from fedlab_grade.classroom.handout import handout, write
-
     chosen = find(assignment)
-    files = handout(chosen)
+    files = handout.handout(chosen)
     assert chosen.source is not None
-    write(files, out, chosen.source)
+    handout.write(files, out, chosen.source)
     print(f"{out}: {', '.join(files)}")
     return 0
 
@@ -104,7 +97,7 @@ def doctor() -> int:
 
 def isolated(
     chosen: Assignment, secret: str, trust: bool = False, jobs: int = 2
-) -> tuple["Grader", str]:
+) -> tuple[Grader, str]:
     """Return the grader of this machine, and the name of its isolation.
 
     Submissions can read neither the solution nor what is apart from the tests.
@@ -118,16 +111,11 @@ def isolated(
     from fedlab_grade.sandbox.doctor import choose
     from fedlab_grade.sandbox.isolated import grade_isolated
 
-    way, limits, reference = choose(trust), chosen.limits, chosen.reference
-    private = [*chosen.apart, *([chosen.source] if chosen.source else [])]
-
-    def grader(tests: Path, submissions: Iterable[tuple[str, str]]) -> "Iterator[Report]":
-        known = len(submissions) if isinstance(submissions, list) else jobs
-        return grade_isolated(
-            tests, submissions, way, limits, secret=secret, reference=reference,
-            private=private, trust=trust, jobs=min(known, jobs),
-        )  # fmt: skip
-
+    way, sources = choose(trust), [chosen.source] if chosen.source else []
+    grader = partial(
+        grade_isolated, isolation=way, limits=chosen.limits, secret=secret, trust=trust, jobs=jobs,
+        reference=chosen.reference, private=[*chosen.apart, *sources],
+    )  # fmt: skip
     return grader, way
 
 
@@ -145,6 +133,85 @@ def _told(store: Store) -> int:
     for person in store.read_class().people:
         for note in person.notes:
             print(f"  see to: {line(person.name)}: {line(note)}")
-    tell_left_over(store)
+    _tell_left_over(store)
     print(f"Next: fedlab-edu report {store.folder}")
     return int(any(record.state == State.UNGRADED for record in records))
+
+
+def report(
+    folder: Path,
+    show_hidden: bool = False,
+    exports: Sequence[str] = (),
+    canvas: Path | None = None,
+    moodle: Path | None = None,
+    column: str = "",
+) -> int:
+    """Print the table of the class, and write the pages and exports; 0.
+
+    Args:
+        show_hidden: students read the messages of hidden tests too.
+        exports: some of gradescope and nbgrader.
+        canvas: Canvas's gradebook, moodle: Moodle's grading worksheet, to be filled in.
+        column: of Canvas's gradebook; "" for the one that begins with the assignment's name.
+    """
+    store, target = Store(folder), folder / "report"
+    lines: list[str] = []
+
+    def said(name: str, path: Path, notes: Sequence[str]) -> None:
+        lines.extend([f"{name}: {path}", *(f"  {note}" for note in notes)])
+
+    table = _write_pages(store, target, show_hidden)
+    try:  # before anything is printed: who reads that may stop in the middle
+        for name, template in (("canvas", canvas), ("moodle", moodle)):
+            if template:
+                path = target / f"{name}.csv"
+                said(name, path, programs.fill(table.records, template, path, column))
+        if "gradescope" in exports:
+            path = target / "gradescope"
+            _empty(path, "*/results.json")
+            said("gradescope", path, programs.gradescope(table.records, path, show_hidden))
+        if "nbgrader" in exports:  # at last, since it may not be installed
+            path = target / "gradebook.db"
+            said("nbgrader", path, programs.nbgrader(table.records, path))
+    finally:
+        print(f"{tables.class_text(table)}\n")
+        _tell_left_over(store)
+        print("\n".join([f"Pages and tables: {target}", *lines]))
+    return 0
+
+
+def _write_pages(store: Store, target: Path, show_hidden: bool) -> tables.Table:
+    """Write all pages and tables of a class, and return its table."""
+    about = store.read_class()
+    points = {q: sum(t.points for t in ts) for q, ts in by_question(about.tests).items()}
+    notes = {one.key: one.notes for one in about.people}
+    table = tables.Table(points, list(store.records()), notes)
+    _empty(target / "students", "*.html", "*.md")
+
+    def write(name: str, text: str) -> None:
+        # a spreadsheet knows UTF-8 by the mark at the beginning
+        write_text(target / name, text, "utf-8-sig" if name.endswith(".csv") else "utf-8")
+
+    write("class.html", pages.class_page(about.assignment, table))
+    write("class.csv", tables.as_csv([table.head, *table.rows]))
+    write("questions.csv", tables.as_csv([tables.Difficulty._fields, *table.difficulty]))
+    for record in table.records:
+        page = tables.page_of(record.student)
+        write(page, pages.student_page(record, show_hidden))
+        write(page.replace(".html", ".md"), pages.student_page(record, show_hidden, "md"))
+    return table
+
+
+def _empty(folder: Path, *patterns: str) -> None:
+    """Remove the files of an earlier report: their students may have left the class."""
+    for path in [path for pattern in patterns for path in folder.glob(pattern)]:
+        path.unlink()
+
+
+def _tell_left_over(store: Store) -> None:
+    """Print the students of earlier runs who are no longer in the class, and in no table."""
+    found = store.left_over()
+    for name, path in found[:LEFT_OVER]:
+        print(f"  graded earlier, not among these submissions: {line(name)}: {path}")
+    if len(found) > LEFT_OVER:
+        print(f"  and {len(found) - LEFT_OVER} more")

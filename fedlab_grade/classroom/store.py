@@ -18,14 +18,16 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from fedlab_grade.classroom import changes
 from fedlab_grade.classroom.people import Person
-from fedlab_grade.classroom.records import CLASS, GRADE, ClassList, Record, State
+from fedlab_grade.classroom.records import ClassList, Record, State
 from fedlab_grade.disk import write_json
 from fedlab_grade.options import Refusal
 from fedlab_grade.run import Result, by_question
+
+_T = TypeVar("_T", ClassList, Record)
 
 
 def file_name(student: str) -> str:
@@ -63,14 +65,9 @@ class Store:
     def read_class(self) -> ClassList:
         """Return what `begin` wrote."""
         path = self.folder / "class.json"
-        found = None
-        try:
-            found = ClassList(**_fields(json.loads(path.read_bytes())))
-        except (FileNotFoundError, NotADirectoryError):
-            raise Refusal(f"{self.folder} holds no grades: run fedlab-edu grade first.") from None
-        except (ValueError, TypeError, AttributeError):
-            pass
-        if found is None or found.schema != CLASS:
+        if not path.exists():
+            raise Refusal(f"{self.folder} holds no grades: run fedlab-edu grade first.")
+        if (found := _read(ClassList, path)) is None:
             raise Refusal(
                 f"{path} is broken or of another version: delete it and run fedlab-edu grade "
                 "again; the grades beside it are kept."
@@ -100,7 +97,7 @@ class Store:
 
     def read(self, student: str) -> Record | None:
         """Return a student's record; None where there is none of this version."""
-        return _record(self.path(student))
+        return _read(Record, self.path(student))
 
     def records(self) -> Iterator[Record]:
         """Yield everyone of the class in order, with the changes by hand.
@@ -125,7 +122,7 @@ class Store:
         """Return name and file of each record whose student is no longer in the class."""
         here = {self.path(one.key) for one in self.read_class().people}
         others = sorted(p for p in (self.folder / "grades").glob("*.json") if p not in here)
-        found = [(_record(path), path) for path in others]
+        found = [(_read(Record, path), path) for path in others]
         return [(record.name if record else path.stem, path) for record, path in found]
 
 
@@ -139,9 +136,10 @@ def _fields(found: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _record(path: Path) -> Record | None:
+def _read(kind: type[_T], path: Path) -> _T | None:
+    """Return what a file holds; None if it is missing, broken or of another version."""
     try:
-        record = Record(**_fields(json.loads(path.read_bytes())))
-    except (OSError, ValueError, TypeError, AttributeError):
+        found = kind(**_fields(json.loads(path.read_bytes())))
+    except (FileNotFoundError, NotADirectoryError, ValueError, TypeError, AttributeError):
         return None
-    return record if record.schema == GRADE else None
+    return found if found.schema == kind.schema else None

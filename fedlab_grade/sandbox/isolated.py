@@ -43,7 +43,7 @@ def grade_isolated(
         reference: the source of a right answer. A test that fails by itself on a submission, but
             passes on the reference, counts as failed; without a reference it is an error.
         trust: allow "none", a plain process that keeps nothing hostile in check.
-        jobs: how many submissions are in hand at a time.
+        jobs: how many submissions are in hand at a time, of a list at most all.
         private: files and folders that no submission may read, beside the folder of the tests.
 
     Raises:
@@ -59,6 +59,7 @@ def grade_isolated(
         "secret": secret, "reference": reference,
         "private": [str(path.absolute()) for path in (tests.absolute().parent, *private)],
     }  # fmt: skip
+    jobs = min(jobs, len(submissions)) if isinstance(submissions, list) else jobs
     with ExitStack() as stack:
         examiners = [stack.enter_context(_Examiner(job)) for _ in range(max(1, jobs))]
         for examiner in examiners:
