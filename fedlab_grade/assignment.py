@@ -53,12 +53,8 @@ class Assignment:
         """The file that students get; "" without a source."""
         if self.source is None:
             return ""
-        try:
-            text = self.reference
-            make = release if is_marked(text) else outline
-            return make(text, self.source.name)
-        except ValueError as error:
-            raise Refusal(f"{error}.") from None
+        make = release if is_marked(self.reference) else outline
+        return make(self.reference, self.source.name)
 
     @property
     def reference(self) -> str:
@@ -83,10 +79,7 @@ class Assignment:
         """Typical answers, spliced into the solution."""
         if self.mutants is None or self.source is None:
             return []
-        try:
-            return read_mutants(self.mutants, self.reference)
-        except ValueError as error:
-            raise Refusal(f"{error}.") from None
+        return read_mutants(self.mutants, self.reference)
 
     @cached_property
     def functions(self) -> tuple[str, ...]:

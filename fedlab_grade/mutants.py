@@ -29,8 +29,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from fedlab_grade.options import Refusal
+
 _T = TypeVar("_T")
 _Marked = tuple[str, list[ast.stmt], str, str, str]  # where, definitions, question, name, hint
+_MARKER = re.compile(r"(edits|right|wrong)(\(|$)")
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 # The solution's functions find one another in a namespace of their own.
 TEXT = """\
@@ -104,14 +107,14 @@ def read_mutants(path: Path, solution: str) -> list[Mutant]:
     """Read the typical answers in a module, and splice each into the text of the solution.
 
     Raises:
-        ValueError: the module cannot be read, a marker is not understood, a name stands twice, an
+        Refusal: the module cannot be read, a marker is not understood, a name stands twice, an
             edit's old text does not stand once, or an answer defines nothing that the solution
             defines.
     """
     answers: dict[str, Mutant] = {}
     for where, answer in _read(path, solution):
         if answer.name in answers:
-            raise ValueError(f"{where}: {answer.name!r} is the name of another answer")
+            raise Refusal(f"{where}: {answer.name!r} is the name of another answer.")
         answers[answer.name] = answer
     return [*answers.values()]
 
@@ -129,24 +132,27 @@ def _read(path: Path, solution: str, question: str = "") -> Iterator[tuple[str, 
     try:
         module = ast.parse(text)
     except SyntaxError as error:
-        raise ValueError(f"{path.name}, line {error.lineno}: {error.msg}") from None
-    known = _definitions(solution)
+        raise Refusal(f"{path.name}, line {error.lineno}: {error.msg}.") from None
+    top = (node for node in ast.parse(solution).body if isinstance(node, _DEFINITIONS))
+    known = {node.name: ast.get_source_segment(solution, node) or "" for node in top}
     rest: list[ast.stmt] = []
     marked: list[_Marked] = []
     for node in module.body:
         where = f"{path.name}, line {node.lineno}"
         call = node.value if isinstance(node, ast.Expr) else None
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and (marker := _take_marker(node)):
-            marked += _answers(where, marker, node, text)
+        markers = [d for d in getattr(node, "decorator_list", ()) if _MARKER.match(ast.unparse(d))]
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and markers:
+            node.decorator_list.remove(markers[0])
+            marked += _answers(where, markers[0], node, text)
         elif isinstance(call, ast.Call) and ast.unparse(call.func) == "edits":
             marked += _edited(where, call, known)
         elif isinstance(call, ast.Call) and not question:
             words = _words(call)
             if len(words) != 2:
-                raise ValueError(f'{where}: write include("module.py", "question")')
+                raise Refusal(f'{where}: write include("module.py", "question").')
             other = path.with_name(words[0])
             if not other.is_file():
-                raise ValueError(f"{where}: there is no {other} to include")
+                raise Refusal(f"{where}: there is no {other} to include.")
             yield from _read(other, solution, words[1])
         elif not (isinstance(node, ast.ImportFrom) and node.module == __name__):
             rest.append(node)
@@ -154,28 +160,13 @@ def _read(path: Path, solution: str, question: str = "") -> Iterator[tuple[str, 
         made = [n.name for n in body if isinstance(n, _DEFINITIONS) and n.name in known]
         if not made:
             there = ", ".join(known)
-            raise ValueError(f"{where}: the solution has no such function; it has: {there}")
+            raise Refusal(f"{where}: the solution has no such function; it has: {there}.")
         whole = TEXT.format(rest=_text(rest), solution=solution, answer=_text(body))
         yield where, Mutant(name, whole, asked, hint, tuple(made))
 
 
 def _text(nodes: Sequence[ast.stmt]) -> str:
     return ast.unparse(ast.Module([*nodes], []))
-
-
-def _definitions(text: str) -> dict[str, str]:
-    """Return name -> text of the definitions in a module, without decorators."""
-    found = (node for node in ast.parse(text).body if isinstance(node, _DEFINITIONS))
-    return {node.name: ast.get_source_segment(text, node) or "" for node in found}
-
-
-def _take_marker(node: ast.FunctionDef | ast.ClassDef) -> ast.expr | None:
-    """Take the marker off a definition."""
-    for decorator in node.decorator_list:
-        if ast.unparse(decorator).partition("(")[0] in ("edits", "right", "wrong"):
-            node.decorator_list.remove(decorator)
-            return decorator
-    return None
 
 
 def _answers(
@@ -189,7 +180,7 @@ def _answers(
         return _edited(where, marker, {node.name: ast.get_source_segment(text, node) or ""})
     words = _words(marker) if isinstance(marker, ast.Call) else []
     if not ast.unparse(marker).startswith("wrong") or len(words) != 3 or not all(words):
-        raise ValueError(f'{where}: write @right, or @wrong("question", "name", "hint")')
+        raise Refusal(f'{where}: write @right, or @wrong("question", "name", "hint").')
     return [(where, body, words[0], words[1], words[2])]
 
 
@@ -202,18 +193,18 @@ def _edited(where: str, marker: ast.Call, texts: dict[str, str]) -> list[_Marked
             raise ValueError
     except (AttributeError, TypeError, ValueError):
         form = 'edits("question", {"name": ("hint", "old text", "new text")})'
-        raise ValueError(f"{where}: write {form}") from None
+        raise Refusal(f"{where}: write {form}.") from None
     marked: list[_Marked] = []
     for name, hint, old, new in rows:
         edit = f"{where}, {question}, {name!r}"
         count = sum(text.count(old) for text in texts.values())
         if count != 1:
-            raise ValueError(f"{edit}: {old!r} stands {count} times in the text, expected once")
+            raise Refusal(f"{edit}: {old!r} stands {count} times in the text, expected once.")
         (text,) = (text for text in texts.values() if old in text)
         try:
             body = ast.parse(text.replace(old, new)).body
         except SyntaxError as error:
-            raise ValueError(f"{edit}: with {new!r} it is {error.msg}") from None
+            raise Refusal(f"{edit}: with {new!r} it is {error.msg}.") from None
         marked.append((where, body, question, name, hint))
     return marked
 

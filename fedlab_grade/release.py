@@ -16,6 +16,7 @@ from pathlib import Path
 from textwrap import indent
 
 from fedlab_grade.disk import write_text
+from fedlab_grade.options import Refusal
 
 NOT_WRITTEN = "not written yet"
 STUB = f"""\
@@ -37,17 +38,17 @@ def release(text: str, name: str = "solution.py") -> str:
     """Return the text of a solution with a stub in place of each answer.
 
     Raises:
-        ValueError: the markers of a cell do not balance, a cell tagged ``exercise`` has none, or
-            the result is not Python; with the file and the line.
+        Refusal: the markers of a cell do not balance, a cell tagged ``exercise`` has none, or the
+            result is not Python; with the file and the line.
     """
     out, line = "", 1
     for cell in re.split(r"^(?=# %%)", text.rstrip("\n") + "\n", flags=re.MULTILINE):
         found = [part.strip() for part in cell.split("\n") if _LOOKS_LIKE_MARKER.search(part)]
         is_exercise = cell.startswith("# %%") and '"exercise"' in cell.partition("\n")[0]
         if found != _MARKERS * (len(found) // 2) or (is_exercise and not found):
-            raise ValueError(
+            raise Refusal(
                 f"{name}, line {line}: the markers of this cell are {found}; allowed: in turn "
-                "# BEGIN SOLUTION and # END SOLUTION, and in an exercise at least one pair"
+                "# BEGIN SOLUTION and # END SOLUTION, and in an exercise at least one pair."
             )
         out += _ANSWER.sub(lambda match: indent(STUB, match[1]), cell)
         line += cell.count("\n")
@@ -55,7 +56,7 @@ def release(text: str, name: str = "solution.py") -> str:
         compile(out, name, "exec")
     except SyntaxError as error:
         at = f"{name}, line {error.lineno} of the student's file"
-        raise ValueError(f"{at}: it is not Python: {error.msg}") from None
+        raise Refusal(f"{at}: it is not Python: {error.msg}.") from None
     return out
 
 
@@ -72,29 +73,26 @@ def outline(text: str, name: str = "solution.py") -> str:
     classes (``_name``) go.
 
     Raises:
-        ValueError: it is not Python, it has no public function, or a function stands where it
-            would stay, as within an ``if``.
+        Refusal: it is not Python, it has no public function, or a function stands where it would
+            stay, as within an ``if``.
     """
     try:
         tree = ast.parse(text, name)
     except (SyntaxError, ValueError) as error:
-        raise ValueError(f"{name}: it is not Python: {error}") from None
+        raise Refusal(f"{name}: it is not Python: {error}.") from None
     lines = text.rstrip("\n").split("\n")  # as Python counts them
-    try:
-        spans = [span for node in tree.body for span in _bodies(node, lines)]
-    except ValueError as error:
-        raise ValueError(f"{name}, {error}") from None
+    spans = [span for node in tree.body for span in _bodies(node, lines, name)]
     if not any(stub for _, _, stub in spans):
-        raise ValueError(f"{name}: it has no function to take an answer out of")
+        raise Refusal(f"{name}: it has no function to take an answer out of.")
     for first, last, stub in sorted(spans, reverse=True):
         lines[first - 1 : last] = stub
     released = "\n".join(lines) + "\n"
     try:
         ast.parse(released)
     except SyntaxError:
-        raise ValueError(
+        raise Refusal(
             f"{name}: with the answers taken out it is not Python; put the body of each function, "
-            "and its docstring, on lines of their own"
+            "and its docstring, on lines of their own."
         ) from None
     return released
 
@@ -163,15 +161,15 @@ def _end(node: ast.stmt, lines: list[str]) -> int:
 
 
 def _bodies(
-    node: ast.stmt, lines: list[str], inside: bool = False
+    node: ast.stmt, lines: list[str], name: str, inside: bool = False
 ) -> list[tuple[int, int, list[str]]]:
     """Return (first line, last line, stub) of each part of a function or class that goes out."""
     if not isinstance(node, _Function | ast.ClassDef):
         kinds = _Function | ast.ClassDef | ast.Lambda
         if any(isinstance(n, kinds) for n in ast.walk(node)):
-            raise ValueError(
-                f"line {node.lineno}: a function within another statement, or a lambda, would go "
-                "out as it is: write it as a def of its own, or mark the answers"
+            raise Refusal(
+                f"{name}, line {node.lineno}: a function within another statement, or a lambda, "
+                "would go out as it is: write it as a def of its own, or mark the answers."
             )
         return []
     last = _end(node, lines)
@@ -179,10 +177,11 @@ def _bodies(
         first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
         return [(first, last, [])]
     if isinstance(node, ast.ClassDef):
-        return [span for part in node.body for span in _bodies(part, lines, inside=True)]
+        return [span for part in node.body for span in _bodies(part, lines, name, inside=True)]
     ends = _body(node, lines)
     if ends and node.body[-1].lineno == node.lineno:
-        raise ValueError(f"line {node.lineno}: put the body of {node.name} on lines of its own")
+        where = f"{name}, line {node.lineno}"
+        raise Refusal(f"{where}: put the body of {node.name} on lines of its own.")
     stub = [" " * node.body[0].col_offset + line for line in STUB.splitlines()]
     return [(first, last, stub) for first, last in ends]
 

@@ -20,6 +20,7 @@ from fedlab_grade.classroom.trial import (
 )
 from fedlab_grade.home.progress import exercise_of
 from fedlab_grade.mutants import Mutant, read_mutants
+from fedlab_grade.options import Refusal
 from fedlab_grade.run import Report, Result, marks
 
 ROOT = Path(__file__).parents[1]
@@ -328,5 +329,5 @@ def test_answers_to_several_questions_stand_once_and_are_included_for_each(tmp_p
     ],
 )
 def test_a_module_that_cannot_be_understood_is_refused_by_its_line(text, told, tmp_path):
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(Refusal, match=told):
         read(tmp_path, text)

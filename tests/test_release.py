@@ -73,7 +73,7 @@ def double(x):
     ],
 )
 def test_a_release_that_would_give_answers_away_or_not_run_is_refused(old, new, message):
-    with pytest.raises(ValueError, match=re.escape(f"ex09.py, {message}")):
+    with pytest.raises(Refusal, match=re.escape(f"ex09.py, {message}")):
         release(SOURCE.replace(old, new), "ex09.py")
 
 
@@ -132,7 +132,7 @@ def test_methods_lose_their_answers_too():
     ],
 )
 def test_a_plain_solution_without_an_answer_is_refused(text, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(Refusal, match=message):
         outline(text, "hw.py")
 
 
@@ -301,7 +301,7 @@ PLAIN = "def f(x):\n    return x + 1\n"
 )
 def test_a_function_where_it_would_stay_is_refused(more):
     line = 5 if more.startswith("class") else 4
-    with pytest.raises(ValueError, match=rf"hw.py, line {line}: a function within another"):
+    with pytest.raises(Refusal, match=rf"hw.py, line {line}: a function within another"):
         outline(f"{PLAIN}\n{more}", "hw.py")
 
 
@@ -334,7 +334,7 @@ def test_a_strange_line_end_does_not_shift_what_is_taken_out():
     "text", ["def f(\n    x\n): return x\n", 'def f(x):\n    """A\n    b."""; return x\n']
 )
 def test_a_body_on_the_lines_of_something_else_is_refused(text):
-    with pytest.raises(ValueError, match="is not Python; put the body of each function"):
+    with pytest.raises(Refusal, match="is not Python; put the body of each function"):
         outline(text)
 
 
