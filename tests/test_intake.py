@@ -506,7 +506,7 @@ def test_no_file_is_read_twice(tmp_path, monkeypatch):
         read.append(text)
         return convert(text, names, files)
 
-    monkeypatch.setattr("fedlab_grade.notebook.module.convert", counted)
+    monkeypatch.setattr("fedlab_grade.notebook.convert", counted)
     home = folder(tmp_path, hw__py=STUB, hw__ipynb=notebook(GOOD))
     assert GOOD.strip() in str(taken(home).source)
     assert len(read) == 1

@@ -15,7 +15,6 @@ import pytest
 
 from fedlab_grade.notebook import (
     Module,
-    NotANotebook,
     convert,
     looks_like_notebook,
     module_apart,
@@ -193,7 +192,7 @@ def test_a_plain_notebook_needs_no_notes():
     ],
 )
 def test_what_is_no_notebook_is_refused(text, message):
-    with pytest.raises(NotANotebook, match=message):
+    with pytest.raises(Unusable, match=message):
         convert(text)
     with pytest.raises(Unusable, match=message):
         module_apart("hw.ipynb", text.encode(), ())
@@ -437,22 +436,22 @@ def raised(module: Module, name: str) -> str:
 def test_a_notebook_whose_only_answer_is_broken_cannot_be_run(broken):
     for others in ((), ("import torch", "x = 3"), (STUB,)):
         for sources in ((broken, *others), (*others, broken)):
-            with pytest.raises(NotANotebook, match="and no other cell defines fedavg: mend that"):
+            with pytest.raises(Unusable, match="and no other cell defines fedavg: mend that"):
                 convert(cells(*sources), ["fedavg"])
 
 
 def test_the_students_own_line_is_shown_with_its_cell_and_the_reason():
-    with pytest.raises(NotANotebook) as caught:
+    with pytest.raises(Unusable) as caught:
         convert(cells(BROKEN), ["fedavg"])
     told = f"cannot be run: {FAULT}, and no other cell defines fedavg: mend that cell"
     assert str(caught.value) == told
-    with pytest.raises(NotANotebook, match=f"line 1: '{'f' * 80}' is not Python"):
+    with pytest.raises(Unusable, match=f"line 1: '{'f' * 80}' is not Python"):
         convert(cells(f"{'f' * 200} =\ndef fedavg(s):\n    return s"), ["fedavg"])
 
 
 def test_all_that_one_cell_should_have_defined_is_named():
     both = f"{BROKEN}\ndef area(r):\n    return r"
-    with pytest.raises(NotANotebook, match="no other cell defines area or fedavg: mend"):
+    with pytest.raises(Unusable, match="no other cell defines area or fedavg: mend"):
         convert(cells(both), ["area", "fedavg"])
 
 
@@ -468,7 +467,7 @@ def test_each_of_several_broken_cells_is_told_where_it_is_called():
     module = convert(cells(BROKEN, area, "def x(r):\n    return r"), ["fedavg", "area", "x"])
     assert raised(module, "fedavg") == FAULT
     assert raised(module, "area").startswith("cell 2, line 2: 'return r r' is not Python")
-    with pytest.raises(NotANotebook, match=r"defines fedavg: mend") as told:
+    with pytest.raises(Unusable, match=r"defines fedavg: mend") as told:
         convert(cells(BROKEN, area), ["fedavg", "area"])
     assert FAULT in str(told.value)
 
@@ -503,7 +502,7 @@ def test_a_stub_does_not_hide_that_the_answer_below_it_is_broken():
         convert(cells(STUB, BROKEN, area), ["fedavg", "area"]), "fedavg"
     )
     methods = "class fedavg:\n    def step(self):\n        raise NotImplementedError"
-    with pytest.raises(NotANotebook):
+    with pytest.raises(Unusable):
         convert(cells(methods, BROKEN), ["fedavg"])
     empty = convert(cells("class fedavg:\n    x = 3", BROKEN), ["fedavg"])
     assert values(empty)["fedavg"].x == 3
@@ -517,7 +516,7 @@ def test_a_broken_scratch_cell_hides_no_builtin_and_makes_no_function_of_a_word(
 
 
 def test_an_asked_for_name_that_is_also_a_builtin_is_missed_like_any_other():
-    with pytest.raises(NotANotebook, match="no other cell defines sum"):
+    with pytest.raises(Unusable, match="no other cell defines sum"):
         convert(cells("def sum(x:"), ["sum"])
 
 

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from fedlab_grade.classroom.intake import Wanted, collect
 from fedlab_grade.classroom.roster import read_roster, read_table
-from fedlab_grade.notebook import NotANotebook, convert
+from fedlab_grade.notebook import convert
 from fedlab_grade.notebook.load import load
 from fedlab_grade.options import Refusal
+from fedlab_grade.textfile import Unusable
 from tests.fuzz import fuzz
 
 pytestmark = pytest.mark.grader
@@ -142,5 +143,5 @@ def test_answers_of_a_notebook_are_what_its_cells_define_and_a_damaged_one_is_re
     load(made, convert(whole, ("f", "g")).source, "hw.py")
     assert [made.f(3), made.g(3)] == [3 + K, 2 * (3 + K)]
     broken = damaged(whole.encode(), places, cut).decode("utf-8", "replace")
-    with suppress(NotANotebook):
+    with suppress(Unusable):
         compile(convert(broken, ("f", "g")).source, "hw.py", "exec")

@@ -15,11 +15,7 @@ from pathlib import Path
 
 from fedlab_grade.classroom.unpack import Files, Read
 from fedlab_grade.limited import limited
-from fedlab_grade.notebook import (
-    Module,
-    module_of,
-    written,
-)
+from fedlab_grade.notebook import Module, module_of, written
 from fedlab_grade.textfile import Unusable, printable, some
 
 SHOWN = 4  # files in a message

@@ -16,7 +16,7 @@ from gzip import GzipFile
 from pathlib import Path
 from typing import IO
 
-from fedlab_grade.notebook.module import NOTEBOOK
+from fedlab_grade.notebook import NOTEBOOK
 from fedlab_grade.textfile import Unusable, printable, read_regular
 
 ARCHIVE = 20 << 20  # of an archive, and of all that is unpacked from a tar

@@ -12,10 +12,7 @@ from pathlib import Path
 from fedlab_grade import run
 from fedlab_grade.assignment import course_folder, exercises, only
 from fedlab_grade.home import progress
-from fedlab_grade.notebook import (
-    MISSING,
-    module_apart,
-)
+from fedlab_grade.notebook import MISSING, module_apart
 from fedlab_grade.options import Refusal
 from fedlab_grade.process import Child
 from fedlab_grade.report import render

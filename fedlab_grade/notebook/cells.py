@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from fedlab_grade.textfile import TOO_DEEP
+from fedlab_grade.textfile import TOO_DEEP, Unusable
 
 LINE = 80  # characters of a student's line that are shown
 CONFLICT = "<<<<<<<"
@@ -22,7 +22,9 @@ _KNOWN = (
     "set_env|sh|sx|system|tensorboard|time|timeit|unload_ext|uv|watermark|who|whos|writefile|xmode"
 )
 # With an indent; nothing is given back once it is taken.
-FOR_JUPYTER = rf"^[ \t]*+(?:\w++ *+= *+)?(?:get_ipython\(\)\.|%%?(?:{_KNOWN})\b|![A-Za-z])"
+_FOR_JUPYTER = re.compile(
+    rf"^[ \t]*+(?:\w++ *+= *+)?(?:get_ipython\(\)\.|%%?(?:{_KNOWN})\b|![A-Za-z])", re.MULTILINE
+)
 
 _MAGIC = re.compile(r"^\s*(?:%{1,2}[^\W\d]|[!?])|^\s*%?[\w.]+\?{1,2}\s*+;?\s*$")
 _ASSIGNED = re.compile(r"^(\s*\w[\w.,\[\] ]*=\s*)(?:[%!]|get_ipython\(\)\.)")
@@ -34,10 +36,6 @@ _DEFINES = re.compile(
     r"(?(1)|[ \t]*+=[ \t]*+lambda\b)",
     re.MULTILINE | re.IGNORECASE,
 )
-
-
-class NotANotebook(ValueError):
-    """The reason why a text is no notebook, to follow "the notebook"."""
 
 
 @dataclass
@@ -55,17 +53,17 @@ def cells_of(text: str) -> Iterator[tuple[str, str]]:
         notebook = json.loads(text)
     except ValueError as error:
         if CONFLICT in text:
-            raise NotANotebook("has conflict markers of git: resolve the merge") from None
+            raise Unusable("has conflict markers of git: resolve the merge") from None
         at = f" at line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         why = f"is not a notebook (no JSON{at}): save it again in Jupyter"
-        raise NotANotebook(why) from None
+        raise Unusable(why) from None
     except RecursionError:
-        raise NotANotebook("is not a notebook: it is nested too deeply") from None
+        raise Unusable("is not a notebook: it is nested too deeply") from None
     try:
         sheets = [notebook] if "cells" in notebook else notebook["worksheets"]  # of format 3
         cells = [cell for sheet in sheets for cell in sheet["cells"] if isinstance(cell, dict)]
     except (TypeError, LookupError):
-        raise NotANotebook("is not a notebook: it has no cells") from None
+        raise Unusable("is not a notebook: it has no cells") from None
     for cell in cells:
         source = cell.get("source", cell.get("input", ""))
         source = "".join(map(str, source)) if isinstance(source, list) else str(source)
@@ -93,7 +91,7 @@ def without_jupyter(text: str) -> Module:
 
     A line that continues an expression or a string stays.
     """
-    lines = list(_without(text, re.compile(FOR_JUPYTER)))
+    lines = list(_without(text, _FOR_JUPYTER)) if _FOR_JUPYTER.search(text) else []
     gone = [str(number) for number, (_, old) in enumerate(lines, start=1) if old]
     if not gone:
         return Module(text)

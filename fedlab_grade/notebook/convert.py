@@ -5,24 +5,9 @@ import re
 import warnings
 from collections.abc import Collection, Iterator
 
-from fedlab_grade.notebook.cells import (
-    UNREADABLE,
-    Module,
-    NotANotebook,
-    cells_of,
-    defined,
-    fault,
-    python_of,
-)
-from fedlab_grade.notebook.statements import (
-    BUILTINS,
-    Definition,
-    Statement,
-    here,
-    kept,
-    start_of,
-)
-from fedlab_grade.textfile import HEAD
+from fedlab_grade.notebook.cells import UNREADABLE, Module, cells_of, defined, fault, python_of
+from fedlab_grade.notebook.statements import BUILTINS, Definition, Statement, here, kept, start_of
+from fedlab_grade.textfile import HEAD, Unusable
 
 MISSING = "no code cell defines"
 OUTSIDE = "cell {}: {} stands in a {} cell, so it does not count: make it a code cell"
@@ -42,7 +27,7 @@ def convert(text: str, names: Collection[str] = (), files: Collection[str] = ())
         files: the names of the file that it asks for, without the ending.
 
     Raises:
-        NotANotebook: it is none; or it has none of the names, and one stands in a broken cell.
+        Unusable: it is no notebook; or it has none of the names, and one stands in a broken cell.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they are about the student's text, such as "\d"
@@ -89,7 +74,7 @@ def _convert(text: str, names: Collection[str], files: Collection[str]) -> Modul
     if asked and not made.intersection(names):
         why = lost[asked[0]]
         what = " or ".join(name for name in asked if lost[name] == why)
-        raise NotANotebook(NO_ANSWER.format(why, what))
+        raise Unusable(NO_ANSWER.format(why, what))
     remarks = _remarks(counts, names, {*broken}, notes)
     parts = [_part(s, lines[s.cell]) for s in counts if s.writes or not s.binds & {*lost}]
     bound = lost.keys() | {name for s in counts for name in s.binds}
