@@ -14,9 +14,9 @@ from fedlab_grade.options import Refusal
 # Subcommand -> the module and function that run it, and its help.
 AT_HOME = {
     "check": ("home.check.check", "check your answers to an exercise"),
-    "watch": ("home.commands.watch", "check your answers whenever you save them"),
-    "hint": ("home.commands.hint", "the next of three hints to a question"),
-    "progress": ("home.commands.overview", "your points so far, and what comes next"),
+    "watch": ("home.watch.watch", "check your answers whenever you save them"),
+    "hint": ("home.hints.hint", "the next of three hints to a question"),
+    "progress": ("home.check.overview", "your points so far, and what comes next"),
 }
 IN_CLASS = {
     "try": ("classroom.trial.try_out", "try an assignment's tests on typical answers"),

@@ -1,4 +1,4 @@
-"""Check one file of a student's at home: a module, or the module in a notebook."""
+"""Check files of a student's at home: a module, or the module in a notebook."""
 
 import os
 import re
@@ -8,6 +8,8 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from tqdm import tqdm
 
 from fedlab_grade import run
 from fedlab_grade.assignment import course_folder, exercises, only
@@ -118,6 +120,35 @@ def check(question: str, file: Path | None = None) -> int:
     chosen.keep(report)
     show(report, notes, chosen.again, chosen.place is not None)
     return 0 if report.complete else 1
+
+
+def overview(check: bool = False) -> int:
+    """Print the points so far in all exercises, and what comes next; 0 if all is done, else 1."""
+    course = course_folder()
+    known = [progress.exercise_of(tests) for tests in exercises(course).values()]
+    if not known:
+        raise Refusal(f"{course / 'tests' / 'exercises'} holds no exercises.")
+    place, problems = progress.place(course), []
+    for one in tqdm(known if check else [], unit="exercise", disable=None, leave=False):
+        problems += _checked(one.name, progress.load(place).checks.get(one.name), place)
+    state = progress.load(place)
+    print(progress.render(known, state, place, width()))
+    for problem in problems:
+        print(problem)
+    return int(any(progress.left(e, state) for e in known) or bool(problems))
+
+
+def _checked(name: str, last: progress.Checked | None, place: Path) -> list[str]:
+    """Check an exercise again, in the file that was checked last; return why that cannot be."""
+    try:
+        chosen = target(name, place / last.file if last else None)
+        report, _ = check_file(chosen.file, chosen.tests)
+        chosen.keep(report)
+    except (Refusal, CheckBroken) as problem:
+        return [f"{name} was not checked: {problem}"]
+    if any(result.status == "not gradable" for result in report.results):
+        return [f"{name} cannot be graded yet: see fedlab-edu check {name} {chosen.file}"]
+    return []
 
 
 def check_file(

@@ -1,4 +1,4 @@
-"""Hints to the questions of the exercises, three levels each, shown one at a time.
+"""The command ``hint``: three hints to each question of the exercises, shown one at a time.
 
 Those of an exercise are in ``tests/exercises/hints/ex04.toml``: for each question a table with the
 keys ``what``, ``where`` and ``how``.
@@ -8,10 +8,35 @@ import tomllib
 from pathlib import Path
 from textwrap import fill
 
+from fedlab_grade.assignment import course_folder
+from fedlab_grade.home import progress
+from fedlab_grade.home.check import width
 from fedlab_grade.options import Refusal
 
 LEVELS = {"what": "what is asked", "where": "where to look", "how": "how to do it"}
 END = "That was the last one. The solution is folded under the exercise in the book."
+
+
+def hint(question: str, level: int | None = None) -> int:
+    """Print the next hint to a question, and remember that; 0.
+
+    Args:
+        question: as in ex01.2.
+        level: which hint, from 1; None for the one after the last that was shown.
+    """
+    course = course_folder()
+    known = choose(course / "tests" / "exercises" / "hints", question)
+    place = progress.place(course)
+    state = progress.load(place)
+    shown = state.hints.get(question, 0)
+    if level is None:
+        level = max(1, min(shown + 1, len(known)))
+    if not 1 <= level <= len(known):
+        raise Refusal(f"there is no hint {level}; there are hints 1 to {len(known)}.")
+    print(render(question, known, level, width()))
+    state.hints[question] = level
+    progress.save(place, state)
+    return 0
 
 
 def read(path: Path) -> dict[str, tuple[str, ...]]:

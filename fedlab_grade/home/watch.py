@@ -1,4 +1,4 @@
-"""Check a file again whenever it is saved.
+"""The command ``watch``: check a file again whenever it is saved.
 
 The process that does the next check has started before, with PyTorch and pytest loaded, so that a
 result comes at once, and whatever a student's code does ends with that process.
@@ -7,9 +7,10 @@ result comes at once, and whatever a student's code does ends with that process.
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
-from fedlab_grade.home.check import BROKEN, check_file
+from fedlab_grade.home.check import BROKEN, check_file, show, target
 from fedlab_grade.options import Refusal
 from fedlab_grade.process import POLL, Child
 from fedlab_grade.run import CheckBroken, Report
@@ -21,6 +22,25 @@ Stamp = tuple[int, int, int]
 
 class Saved(Exception):
     """The file was saved again while it was checked."""
+
+
+def watch(question: str, file: Path | None = None) -> int:
+    """Check a file now and at each save until Ctrl-C; 0."""
+    chosen = target(question, file)
+    say = partial(print, flush=True)
+    say("Loading PyTorch; this takes some seconds.")
+    try:
+        for found in checks(chosen.file, chosen.tests, chosen.question):
+            if isinstance(found, str):
+                say(found)
+            else:
+                chosen.keep(found[0])
+                show(*found, again="", hints=chosen.place is not None)
+            clock = time.strftime("%H:%M:%S")
+            say(f"-- {clock}: {chosen.file} is checked again when you save it. Ctrl-C ends this.")
+    except KeyboardInterrupt:
+        say()
+    return 0
 
 
 def checks(file: Path, tests: Path, question: str) -> Iterator[str | tuple[Report, Sequence[str]]]:
