@@ -269,7 +269,7 @@ def test_of_the_package_only_the_grader_is_in_view_even_of_an_installed_copy(tmp
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "venv"))
     monkeypatch.syspath_prepend(str(library))
     places = [str(library / "another"), str(library / "fedlab_edu"), view.VIEW]
-    command = [*sandbox.bubblewrap(), "/usr/bin/env", "ls", "-1", *places]
+    command = [*view.bubblewrap(), "/usr/bin/env", "ls", "-1", *places]
     seen = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     another, copy, package = ("answers.py",), (), ("fedlab_grade",)
     folders = dict(zip(places, (another, copy, package), strict=True))

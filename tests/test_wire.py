@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from fedlab_grade import callables, wire
 from fedlab_grade.answer import Failure, Raised
 from fedlab_grade.options import Limits
-from fedlab_grade.sandbox.line import Worker
+from fedlab_grade.sandbox.processes import Worker
 from fedlab_grade.sandbox.remote import Remote, Stopped
 from fedlab_grade.student import NotGradable, Student
 from fedlab_grade.values import Values

@@ -29,8 +29,7 @@ from _pytest.runner import runtestprotocol
 from fedlab_grade import callables, child, plugin
 from fedlab_grade.limited import in_fork, limit
 from fedlab_grade.options import Limits
-from fedlab_grade.sandbox.line import Worker
-from fedlab_grade.sandbox.processes import Zygote
+from fedlab_grade.sandbox.processes import Worker, Zygote
 from fedlab_grade.sandbox.remote import Remote
 from fedlab_grade.sandbox.view import NoSandbox
 from fedlab_grade.sandbox.zygote import ready_to_fork

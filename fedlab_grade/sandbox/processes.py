@@ -1,25 +1,107 @@
-"""Start the processes in which students' files run, one for every test."""
+"""The processes in which students' files run, one for every test, and the wire to them."""
 
 import json
 import os
-import shutil
+import select
 import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
 from fedlab_grade.options import Limits
 from fedlab_grade.process import START
-from fedlab_grade.sandbox import users
-from fedlab_grade.sandbox.line import Worker
-from fedlab_grade.sandbox.view import PACKAGE, VIEW, NoSandbox, files_in, mounts, opened
+from fedlab_grade.sandbox import users, view
+from fedlab_grade.sandbox.view import NoSandbox
 
 Way = Literal["bwrap", "uid", "none"]
 CODE = "import sys; sys.path[:0] = [{!r}]; from fedlab_grade.sandbox import zygote; zygote.main()"
+
+
+class Worker:
+    """A fresh process that loads one file and answers requests before a point in time.
+
+    Fields:
+        line: the socket on which it answers; output: a pipe, what it prints; leash: tells how it
+        ended, and ends it once it is closed.
+        printed: the beginning of what was printed; keep: its greatest length in bytes.
+    """
+
+    keep, printed = 0, b""
+
+    def __init__(self, line: socket.socket, output: int, leash: socket.socket) -> None:
+        self.line, self.output, self.leash = line, output, leash
+        os.set_blocking(output, False)  # the worker may take back what it has printed
+
+    def send(self, message: bytes, end: float) -> None:
+        """Send a message before ``end``, as of `time.monotonic`."""
+        self.line.settimeout(max(1e-3, end - time.monotonic()))
+        self.line.sendall(message)
+
+    def receive(self, end: float, at: Callable[[int], Any]) -> Any:
+        """Return the next reply.
+
+        Raises:
+            TimeoutError, EOFError, OSError: there is none before ``end``.
+            callables.Malformed: it is no message.
+        """
+        from fedlab_grade import wire  # it loads PyTorch, which a worker that looks can do without
+
+        return wire.receive(lambda size: self._read(size, end), at)
+
+    def _read(self, size: int, end: float) -> bytes:
+        out = bytearray()
+        line, printed = self.line.fileno(), self.output
+        files = {line, printed}
+        while len(out) < size:
+            left = end - time.monotonic()
+            if left <= 0:
+                raise TimeoutError
+            ready, _, _ = select.select(files, [], [], left)
+            if printed in ready and not self._print():
+                files.remove(printed)
+            if line in ready:
+                piece = self.line.recv(min(1 << 20, size - len(out)), socket.MSG_DONTWAIT)
+                if not piece:
+                    raise EOFError
+                out += piece
+        return bytes(out)
+
+    def listen(self) -> None:
+        """Take what was printed so far, and no more than the pipe holds."""
+        for _ in range(17):
+            readable = self.output >= 0 and select.select([self.output], [], [], 0)[0]
+            if not readable or not self._print():
+                return
+
+    def _print(self) -> bool:
+        """Take a piece of what is printed; False if nothing more can come."""
+        try:
+            piece = os.read(self.output, 1 << 16)
+        except BlockingIOError:
+            return True
+        self.printed += piece[: max(0, self.keep - len(self.printed))]
+        return bool(piece)
+
+    def how_it_ended(self) -> str:
+        """Return how the worker ended, to follow the name of a function."""
+        self.leash.settimeout(2)
+        told = b""
+        with suppress(OSError):
+            told = self.leash.recv(256)
+        return told.decode().partition("\n")[0] or "ended its process"
+
+    def let_go(self) -> None:
+        """End it, and all that it has started."""
+        self.line.close()
+        self.leash.close()
+        if self.output >= 0:
+            os.close(self.output)
+        self.output = -1
 
 
 class Zygote:
@@ -38,8 +120,8 @@ class Zygote:
     ) -> None:
         self.way = way
         self.user, locks = 0, []
-        rules = opened(private) if way == "uid" else []
-        box = bubblewrap(private) if way == "bwrap" else []
+        rules = view.opened(private) if way == "uid" else []
+        box = view.bubblewrap(private) if way == "bwrap" else []
         if os.getuid() == 0 and way != "none":
             try:
                 self.user, lock = users.claim()
@@ -53,7 +135,7 @@ class Zygote:
             "memory": limits.memory, "processes": limits.processes, "disk": limits.disk,
             "cpu": int(limits.total) + 2, "rules": rules,
         }  # fmt: skip
-        folder = VIEW if way == "bwrap" else str(PACKAGE.parent)
+        folder = view.VIEW if way == "bwrap" else str(view.PACKAGE.parent)
         options = ["-I", "-B", "-X", "utf8", "-c", CODE.format(folder), str(other.fileno())]
         command = [*box, sys.executable, *options]
         try:
@@ -64,7 +146,7 @@ class Zygote:
                 stdout=subprocess.DEVNULL,
                 stderr=self._log,
                 cwd="/",
-                env=ENVIRONMENT | {"TMPDIR": tempfile.gettempdir()},
+                env=view.ENVIRONMENT | {"TMPDIR": tempfile.gettempdir()},
                 start_new_session=True,
             )
         except OSError as error:
@@ -84,7 +166,7 @@ class Zygote:
         raise NoSandbox(f"the sandbox does not start: {self.said()}")
 
     def _try_to_read(self, private: Sequence[Path]) -> None:
-        files = [] if self.way == "none" else files_in(private)
+        files = [] if self.way == "none" else view.files_in(private)
         if files and (visible := self.look(files)["readable"]):
             self.close()
             raise NoSandbox(
@@ -154,41 +236,3 @@ class Zygote:
         self._process.wait()
         self.said()
         self._log.close()
-
-
-# Nothing of the grader's environment goes into the sandbox: it may hold secrets.
-ENVIRONMENT = {
-    "PATH": "/usr/local/bin:/usr/bin:/bin",
-    "LANG": "C.UTF-8",
-    "HOME": "/scratch",
-    "USER": "student",
-    "LOGNAME": "student",
-    "PYTHONDONTWRITEBYTECODE": "1",
-    "OMP_NUM_THREADS": "1",
-    "MALLOC_ARENA_MAX": "2",  # each reserves addresses, which the limit of memory counts
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "OMP_THREAD_LIMIT": "1",  # else torch.set_num_threads(64) ends the process
-    "PIP_NO_INDEX": "1",  # else it tries for long to reach a network
-}
-
-
-def bubblewrap(private: Iterable[Path] = ()) -> list[str]:
-    """Return the command that starts a program in namespaces of its own.
-
-    It sees what `mounts` lists, and can write to none of it. As root no namespace of users is made:
-    in one, the number of processes would not be limited.
-    """
-    program = shutil.which("bwrap")
-    if program is None:
-        raise NoSandbox("bubblewrap is not installed")
-    root = os.getuid() == 0
-    rights = ["SYS_ADMIN", "SETUID", "SETGID", "SETPCAP"] if root else []
-    kinds = ["pid", "net", "ipc", "uts", *([] if root else ["user"])]
-    return [
-        program,
-        *(f"--unshare-{kind}" for kind in kinds),
-        "--unshare-cgroup-try", "--die-with-parent", "--new-session",
-        "--cap-drop", "ALL", *(word for r in rights for word in ("--cap-add", f"CAP_{r}")),
-        *mounts(private), "--chdir", "/", "--setenv", "TMPDIR", "/scratch", "--",
-    ]  # fmt: skip

@@ -15,7 +15,7 @@ import numpy as np
 from fedlab_grade import callables, wire
 from fedlab_grade.answer import Failure, NotWritten, Raised, Stopped
 from fedlab_grade.options import Limits
-from fedlab_grade.sandbox.line import Worker
+from fedlab_grade.sandbox.processes import Worker
 from fedlab_grade.student import NotGradable, Student
 from fedlab_grade.textfile import lines_of, stopped_at
 

@@ -5,6 +5,8 @@ private path lies within one of those folders, it is masked together with the fo
 Python does not need.
 """
 
+import os
+import shutil
 import site
 import sys
 import sysconfig
@@ -26,6 +28,19 @@ SYSTEM = (
 )  # fmt: skip
 PREFIX = ("bin", "lib", "lib64", "pyvenv.cfg")  # of a folder that Python is installed in
 LISTED = 500  # files of a private folder that are tried
+# Nothing of the grader's environment goes into the sandbox: it may hold secrets.
+ENVIRONMENT = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "LANG": "C.UTF-8",
+    "HOME": "/scratch",
+    "USER": "student",
+    "LOGNAME": "student",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "OMP_NUM_THREADS": "1",  # of OpenBLAS and MKL, too
+    "MALLOC_ARENA_MAX": "2",  # each reserves addresses, which the limit of memory counts
+    "OMP_THREAD_LIMIT": "1",  # else torch.set_num_threads(64) ends the process
+    "PIP_NO_INDEX": "1",  # else it tries for long to reach a network
+}
 
 
 class NoSandbox(Refusal):
@@ -72,6 +87,27 @@ def _needed() -> set[Path]:
     with suppress(OSError), open("/proc/self/maps") as maps:  # its libraries
         names |= {line[line.index("/") :].rstrip("\n") for line in maps if "/" in line}
     return {real for name in names for real in (Path(name), Path(name).resolve())}
+
+
+def bubblewrap(private: Iterable[Path] = ()) -> list[str]:
+    """Return the command that starts a program in namespaces of its own.
+
+    It sees what `mounts` lists, and can write to none of it. As root no namespace of users is made:
+    in one, the number of processes would not be limited.
+    """
+    program = shutil.which("bwrap")
+    if program is None:
+        raise NoSandbox("bubblewrap is not installed")
+    root = os.getuid() == 0
+    rights = ["SYS_ADMIN", "SETUID", "SETGID", "SETPCAP"] if root else []
+    kinds = ["pid", "net", "ipc", "uts", *([] if root else ["user"])]
+    return [
+        program,
+        *(f"--unshare-{kind}" for kind in kinds),
+        "--unshare-cgroup-try", "--die-with-parent", "--new-session",
+        "--cap-drop", "ALL", *(word for r in rights for word in ("--cap-add", f"CAP_{r}")),
+        *mounts(private), "--chdir", "/", "--setenv", "TMPDIR", "/scratch", "--",
+    ]  # fmt: skip
 
 
 def mounts(private: Iterable[Path]) -> Iterator[str]:
