@@ -95,21 +95,16 @@ def read_roster(path: Path) -> list[Person]:
 def students(rows: Sequence[tuple[int, Sequence[str]]]) -> dict[int, Person]:
     """Return the number of each row below the head, from 0 -> its student."""
     head = [letters(cell) for cell in rows[0][1]]
-    tables = [
-        []
-        if is_maximum(row)
-        else [(t, c) for t, cell in zip(head, row, strict=True) if (c := tidy(cell))]
-        for _, row in rows[1:]
-    ]
-    of_canvas, of_sis = is_canvas(rows), any("sisuserid" in dict(cells) for cells in tables)
-    found = {i: _student(cells, of_canvas, of_sis) for i, cells in enumerate(tables)}
+    tables = {
+        i: [(t, c) for t, cell in zip(head, row, strict=True) if (c := tidy(cell))]
+        for i, (_, row) in enumerate(rows[1:])
+        if not is_maximum(row)
+    }
+    # Canvas's gradebook, whose ID is a number of its own.
+    of_canvas = {"id", "sisloginid"} <= {*head} or any(is_maximum(row) for _, row in rows[1:3])
+    of_sis = any("sisuserid" in dict(cells) for cells in tables.values())
+    found = {i: _student(cells, of_canvas, of_sis) for i, cells in tables.items()}
     return {i: one for i, one in found.items() if one}
-
-
-def is_canvas(rows: Sequence[tuple[int, Sequence[str]]]) -> bool:
-    """Whether a table is Canvas's gradebook, whose ID is a number of its own."""
-    head = {letters(cell) for cell in rows[0][1]}
-    return {"id", "sisloginid"} <= head or any(is_maximum(row) for _, row in rows[1:3])
 
 
 def is_maximum(row: Sequence[str]) -> bool:

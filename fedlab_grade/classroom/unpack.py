@@ -113,12 +113,17 @@ class Files:
 
     def _open(self, archive: str, out: dict[str, Read]) -> None:
         """Add the modules and notebooks of an archive, as if it were a folder."""
-        zipped = archive.lower().endswith(ZIPS)
-        entries = (_zip if zipped else _tar)(self.found[archive]())
-        entries = [entry for entry in entries if not _JUNK.search(entry[0])]
+        kind, read = ("zip", _zip) if archive.lower().endswith(ZIPS) else ("tar", _tar)
+        data = self.found[archive]()
+        try:
+            entries = [entry for entry in read(data) if not _JUNK.search(entry[0])]
+        except Unusable:
+            raise
+        except Exception:  # a hostile file makes the libraries raise whatever there is
+            raise Unusable(f"is not a readable {kind} file: {BROKEN_OFF}") from None
         if len(entries) > ENTRIES:
             many = f"{len(entries)} entries; at most {ENTRIES} are read"
-            raise Unusable(f"is a {'zip' if zipped else 'tar'} with {many}: {ALONE}")
+            raise Unusable(f"is a {kind} with {many}: {ALONE}")
         for name, odd, opened in entries:
             if name.startswith("/") or ".." in name.split("/") or re.match("[A-Za-z]:", name):
                 self.refuse(name, "points out of its folder")
@@ -133,12 +138,8 @@ class Files:
 def _zip(data: bytes) -> list[_Entry]:
     if not data.startswith(b"PK"):
         raise Unusable("is no zip file, whatever its name says: hand in your file as it is")
-    try:
-        archive = zipfile.ZipFile(io.BytesIO(data))
-        entries = archive.infolist()
-    except Exception:  # a hostile file makes the library raise whatever there is
-        raise Unusable(f"is not a readable zip file: {BROKEN_OFF}") from None
-
+    archive = zipfile.ZipFile(io.BytesIO(data))
+    entries = archive.infolist()
     files = [entry for entry in entries if not entry.is_dir()]
     if files and all(entry.flag_bits & 1 for entry in files):
         raise Unusable(f"is {LOCKED}")
@@ -155,22 +156,16 @@ def _zip(data: bytes) -> list[_Entry]:
 
 
 def _tar(data: bytes) -> list[_Entry]:
-    try:
-        if data[:2] == b"\x1f\x8b":
-            data = GzipFile(fileobj=io.BytesIO(data)).read(ARCHIVE + 1)
-        if len(data) > ARCHIVE:
-            raise Unusable(f"is larger than {ARCHIVE >> 20} MB when it is unpacked: {ALONE}")
-        archive = tarfile.TarFile(fileobj=io.BytesIO(data))
-        entries = [entry for entry in archive if not entry.isdir()]
-    except Unusable:
-        raise
-    except Exception:  # as in `_zip`
-        raise Unusable(f"is not a readable tar file: {BROKEN_OFF}") from None
-
+    if data[:2] == b"\x1f\x8b":
+        data = GzipFile(fileobj=io.BytesIO(data)).read(ARCHIVE + 1)
+    if len(data) > ARCHIVE:
+        raise Unusable(f"is larger than {ARCHIVE >> 20} MB when it is unpacked: {ALONE}")
+    archive = tarfile.TarFile(fileobj=io.BytesIO(data))
     strange = "a link, a device or a file with holes"
     return [
         (e.name, "" if e.isreg() and not e.issparse() else strange, partial(archive.extractfile, e))
-        for e in entries
+        for e in archive
+        if not e.isdir()
     ]
 
 
@@ -179,7 +174,7 @@ def _content(opened: Callable[[], IO[bytes] | None]) -> bytes:
     try:
         with opened() or io.BytesIO() as file:
             data = file.read(NOTEBOOK + 1)
-    except Exception:  # as in `_zip`
+    except Exception:  # as in `_open`
         raise Unusable("is damaged in its archive: pack it again") from None
     if len(data) > NOTEBOOK:
         raise Unusable(f"is larger than {NOTEBOOK >> 20} MB{LESS}")
