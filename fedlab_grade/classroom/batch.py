@@ -134,12 +134,7 @@ class Batch:
         return replace(record, tests=tests)
 
     def _record(
-        self,
-        person: Person,
-        handed: Handed,
-        state: str,
-        tests: Sequence[Result],
-        problem: str = "",
+        self, person: Person, handed: Handed, state: str, tests: Sequence[Result], problem: str = ""
     ) -> Record:
         """Return the record of a submission that no test has judged."""
         own = self.assignment

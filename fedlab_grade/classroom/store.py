@@ -3,10 +3,12 @@
     OUT/class.json            the assignment, its tests, and everyone in order
     OUT/grades/NAME-HASH.json what became of one student's submission
     OUT/secret                what hidden inputs are drawn from; keep it to grade again alike
-    OUT/changes.csv           what the instructor changes by hand; never written again
+    OUT/changes.csv           marks that the instructor changes by hand, and comments for students
 
 Each file is written in full beside its place and then put there, so that a killed run leaves whole
-files only.
+files only. No command writes ``changes.csv`` once it is there, so that changes survive grading
+again. A row of it names a student, perhaps a question, and the new points, a comment, or both;
+points without a question are the mark of the whole.
 """
 
 import hashlib
@@ -14,19 +16,23 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fedlab_grade.classroom import changes
-from fedlab_grade.classroom.people import Person
+from fedlab_grade.classroom.people import Person, letters, matcher
 from fedlab_grade.classroom.records import ClassList, Record, State
-from fedlab_grade.disk import write_json
+from fedlab_grade.classroom.roster import read_table
+from fedlab_grade.disk import write_json, write_text
+from fedlab_grade.escape import line
 from fedlab_grade.options import Refusal
 from fedlab_grade.run import Result, by_question
 
+HEAD = ("student", "question", "points", "comment")  # of changes.csv
+
+Changes = dict[str, tuple[dict[str, float], tuple[str, ...]]]  # student -> points, comments
 _T = TypeVar("_T", ClassList, Record)
 
 
@@ -48,7 +54,8 @@ class Store:
         self.tested(about.assignment, about.passed)  # it refuses another assignment
         people = tuple(replace(one, paths=()) for one in about.people)
         write_json(self.folder / "class.json", asdict(replace(about, people=people)))
-        changes.begin(self.folder)
+        if not (self.folder / "changes.csv").exists():
+            write_text(self.folder / "changes.csv", f"{','.join(HEAD)}\n", "utf-8-sig")
 
     def tested(self, assignment: str, passed: str) -> tuple[Result, ...]:
         """Return the tests if the solution has passed these very tests before, else none."""
@@ -105,7 +112,7 @@ class Store:
         A student without a record of these tests is ungraded.
         """
         about = self.read_class()
-        by_hand = changes.read(self.folder, about.people, list(by_question(about.tests)))
+        by_hand = self.changes(about.people, list(by_question(about.tests)))
         for one in about.people:
             record = self.read(one.key)
             if record is None or record.tests_sha256 != about.tests_sha256:
@@ -117,6 +124,38 @@ class Store:
             points, comments = by_hand.get(one.key, ({}, ()))
             penalty = 0.0 if "" in points else record.penalty
             yield replace(record, changed=points, comments=comments, penalty=penalty)
+
+    def changes(self, people: Sequence[Person], questions: Sequence[str]) -> Changes:
+        """Return the changes: student -> new points by question ("" for all), and comments."""
+        path = self.folder / "changes.csv"
+        if not path.exists():
+            return {}
+        (_, head), *rows = read_table(path)[0]
+        titles = [letters(title) for title in head]
+        if not {"student"} <= set(titles) <= set(HEAD):
+            raise Refusal(f"{path} has the columns {', '.join(head)}; allowed: {', '.join(HEAD)}.")
+        fits = matcher(people)
+        out: Changes = {}
+        for number, row in rows:
+            cells = dict.fromkeys(HEAD, "") | dict(zip(titles, map(str.strip, row), strict=True))
+            label, question, points, comment = (cells[title] for title in HEAD)
+            found = [one for one in people if one.key == label] or fits(Person("", label))[0]
+            wanted = re.fullmatch(r"(\d{1,6}([.,]\d{1,6})?)?", points)
+            for ok, what, seen, allowed in (
+                (len(found) == 1, "student", label, "a name or an id of one student of the class"),
+                (question in ("", *questions), "question", question, ", ".join(questions)),
+                (wanted and (points or comment), "points", points, "a number, or a comment"),
+            ):
+                if not ok:
+                    said = f"the {what} is {seen!r}; allowed: {allowed}"
+                    raise Refusal(f"{path}, line {number}: {said}.")
+            marks, comments = out.setdefault(found[0].key, ({}, ()))
+            if points:
+                marks[question] = float(points.replace(",", "."))
+            if comment:
+                told = line(f"{question}: {comment}" if question else comment)
+                out[found[0].key] = marks, (*comments, told)
+        return out
 
     def left_over(self) -> list[tuple[str, Path]]:
         """Return name and file of each record whose student is no longer in the class."""
