@@ -103,35 +103,26 @@ def secret(text: str) -> list[list[str]]:
     Without markers these are the bodies of all functions, found independently of `outline`, so that
     the guard sees its faults.
     """
-    blocks: list[list[str]] = []
     if is_marked(text):
-        for part in text.split("# BEGIN SOLUTION")[1:]:
-            blocks.append(part.split("# END SOLUTION")[0].split("\n"))
+        parts = text.split("# BEGIN SOLUTION")[1:]
+        blocks = [part.split("# END SOLUTION")[0].split("\n") for part in parts]
     else:
         lines = text.rstrip("\n").split("\n")
-        taken: set[int] = set()  # lines, for functions within functions are not counted twice
-        for first, last in sorted(_answers(ast.parse(text), lines), key=lambda a: (a[0], -a[1])):
-            if first not in taken:
-                blocks.append(lines[first - 1 : last])
-                taken |= set(range(first, last + 1))
+        spans = dict.fromkeys(_answers(ast.parse(text), lines))  # two lambdas may share a line
+        blocks = [lines[first - 1 : last] for first, last in spans]
     stripped = [[line.strip() for line in block if line.strip()] for block in blocks]
     return [block for block in stripped if block]
 
 
-def _answers(tree: ast.Module, lines: list[str]) -> Iterator[tuple[int, int]]:
+def _answers(tree: ast.AST, lines: list[str]) -> Iterator[tuple[int, int]]:
     """Yield first and last line of the body of each function, and of each lambda outside of one."""
-    heads = [
-        part
-        for node in ast.walk(tree)
-        if isinstance(node, _Function)
-        for part in (node.args, *node.decorator_list)
-    ]
-    shown = {id(inner) for head in heads for inner in ast.walk(head)}  # a signature stays
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Lambda) and id(node) not in shown:
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Lambda):
             yield node.lineno, node.end_lineno or node.lineno
-        elif isinstance(node, _Function):
+        elif isinstance(node, _Function):  # its signature stays
             yield from _body(node, lines)
+        else:
+            yield from _answers(node, lines)
 
 
 def _body(node: _Function, lines: list[str]) -> list[tuple[int, int]]:
