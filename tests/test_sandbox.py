@@ -21,7 +21,7 @@ from fedlab_grade.answer import Failure
 from fedlab_grade.options import Limits
 from fedlab_grade.process import Child
 from fedlab_grade.run import CheckBroken, Report, Result, grade, marks
-from fedlab_grade.sandbox import doctor, examiner, landlock, seccomp, usage, view
+from fedlab_grade.sandbox import confine, doctor, examiner, landlock, usage, view
 from fedlab_grade.sandbox import processes as sandbox
 from fedlab_grade.sandbox.isolated import grade_isolated
 from fedlab_grade.sandbox.usage import memory
@@ -304,20 +304,20 @@ def test_a_worker_that_can_do_too_much_is_no_isolation(way, monkeypatch):
 
 
 @LINUX
-@pytest.mark.skipif(platform.machine() not in seccomp.MACHINES, reason="no filter for it")
+@pytest.mark.skipif(platform.machine() not in confine.MACHINES, reason="no filter for it")
 def test_the_filter_refuses_its_calls_and_no_others():
     code = """
 import ctypes, errno, os, platform, sys
-from fedlab_grade.sandbox import seccomp
+from fedlab_grade.sandbox import confine
 import torch
-assert seccomp.install()
-column = list(seccomp.MACHINES).index(platform.machine())
+assert confine.refuse_calls()
+column = list(confine.MACHINES).index(platform.machine())
 libc = ctypes.CDLL(None, use_errno=True)
-for name, numbers in seccomp.REFUSED.items():
+for name, numbers in confine.REFUSED.items():
     assert libc.syscall(numbers[column], 0, 0, 0, 0, 0) == -1, name
     assert ctypes.get_errno() == errno.EPERM, name
 for flag in (0x10000000, 0x20000000, 0x00020000, 0x40000000, 0x08000000):
-    assert libc.syscall(seccomp.CLONE[column], flag | 17, 0, 0, 0, 0) == -1
+    assert libc.syscall(confine.CLONE[column], flag | 17, 0, 0, 0, 0) == -1
     assert ctypes.get_errno() == errno.EPERM
 torch.set_num_threads(2)
 assert torch.ones(300, 300).mm(torch.ones(300, 300)).sum() == 300**3
@@ -330,21 +330,21 @@ open("/dev/null", "w").close()
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("machine", seccomp.MACHINES)
+@pytest.mark.parametrize("machine", confine.MACHINES)
 def test_the_filter_is_short_enough_and_jumps_stay_inside(machine):
-    text = seccomp.program(machine)
+    text = confine.program(machine)
     steps = [text[i : i + 8] for i in range(0, len(text), 8)]
     assert len(steps) < 4096
     for i, step in enumerate(steps):
-        assert i + 1 + max(step[2], step[3]) < len(steps) or step[0] == seccomp._RETURN
-    assert steps[-1][0] == seccomp._RETURN
+        assert i + 1 + max(step[2], step[3]) < len(steps) or step[0] == confine._RETURN
+    assert steps[-1][0] == confine._RETURN
 
 
 @LINUX
 def test_namespaces_in_the_filter_are_those_of_the_kernel():
     flags = [getattr(os, n) for n in dir(os) if n.startswith("CLONE_NEW")]
     flags = flags or [1 << n for n in (7, 17, 25, 26, 27, 28, 29, 30)]
-    assert sum(set(flags)) == seccomp.NAMESPACES
+    assert sum(set(flags)) == confine.NAMESPACES
 
 
 # --- the choice -----------------------------------------------------------------------------------

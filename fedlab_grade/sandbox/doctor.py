@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fedlab_grade.options import Limits
-from fedlab_grade.sandbox import landlock, seccomp
+from fedlab_grade.sandbox import confine, landlock
 from fedlab_grade.sandbox.processes import Way, Zygote
 from fedlab_grade.sandbox.users import TURNS
 from fedlab_grade.sandbox.view import NoSandbox
@@ -170,7 +170,7 @@ def _faults(way: Way, seen: dict[str, object], user: int) -> list[str]:
         (os.getuid() != 0 or int(str(seen["user"])) - user in range(TURNS),
          "submissions would not run as another user"),
         (way == "uid" or int(str(seen["processes"])) <= 3, "other processes are visible"),
-        (not seen["network"] or platform.machine() not in seccomp.MACHINES or way == "bwrap",
+        (not seen["network"] or platform.machine() not in confine.MACHINES or way == "bwrap",
          "the network is open"),
         (not seen["memory"], "the limit of memory does not hold"),
         (int(str(seen["children"])) < 2 * TRIED.processes, "the number of processes has no limit"),

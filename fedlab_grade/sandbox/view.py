@@ -148,15 +148,6 @@ def files_in(private: Iterable[Path]) -> list[str]:
     return out
 
 
-def readable(files: Iterable[str]) -> list[str]:
-    """Return those of some files that this process can read."""
-    out = []
-    for file in files:
-        with suppress(OSError), open(file, "rb"):
-            out.append(file)
-    return out
-
-
 class NoCourse(MetaPathFinder):
     """A finder that hides ``fedlab_edu``, as bubblewrap's view does.
 
