@@ -151,17 +151,13 @@ def exercises(course: Path) -> dict[str, Path]:
     return {path.stem.removeprefix("test_"): path for path in sorted(tests)}
 
 
-def find(name: str, course: Path | None = None) -> Assignment:
-    """Return the assignment of this name, or in this folder.
-
-    Args:
-        course: the folder with ``tests/exercises/``; None for the one of `course_folder`.
-    """
+def find(name: str) -> Assignment:
+    """Return the assignment of this name, or in this folder."""
     if os.sep in name or name in (".", ".."):
         return _in_folder(Path(name))
+    there: dict[str, Path] = {}
     with suppress(Refusal):  # an assignment in a folder needs no course
-        course = course or course_folder()
-    there = exercises(course or Path.cwd())
+        there = exercises(course_folder())
     if name not in there:
         if Path(name).is_dir():
             return _in_folder(Path(name))

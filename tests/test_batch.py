@@ -45,7 +45,7 @@ class Course:
 
     def grade(self, again: bool = False, everyone: list[Person] | None = None) -> list[str]:
         self.grader.seen, self.told, self.steps = [], [], []
-        found = find(str(self.assignment), None)
+        found = find(str(self.assignment))
         step: Callable[[Record], None] = lambda record: self.steps.append(record.student)  # noqa: E731
         Batch(found, self.store, self.grader, "stand-in", again, step, self.told.append).run(
             everyone or people(self.submissions)
@@ -237,7 +237,7 @@ def test_the_record_of_any_name_is_in_its_folder(key, tmp_path):
 def test_the_grader_of_this_machine_and_the_course_come_to_the_same_marks(forked, tmp_path):
     course = Course(tmp_path)
     course.hand_in(ann=RIGHT, bob=WRONG, cyd="import nowhere")
-    found = find(str(course.assignment), None)
+    found = find(str(course.assignment))
     course.grader, _ = commands.isolated(found, "secret", trust=True, jobs=1)
     Batch(found, course.store, course.grader, "").run(people(course.submissions))
     assert course.marks == {
@@ -361,7 +361,7 @@ def test_after_a_change_of_any_file_beside_the_tests_all_are_graded_again(name, 
      "data/__pycache__/x.pyc"],
 )  # fmt: skip
 def test_what_has_no_part_in_a_test_does_not_change_its_digest(name, course):
-    found = find(str(course.assignment), None)
+    found = find(str(course.assignment))
     before = found.digest
     path = course.assignment / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -378,7 +378,7 @@ def test_submissions_and_rosters_beside_the_tests_have_no_part_in_them(name, cou
     for text in ("# old\n", "# new\n"):
         path.write_text(text)
         for left_out, seen in digests.items():
-            found = find(str(course.assignment), None)
+            found = find(str(course.assignment))
             named_apart = (Path(os.path.relpath(apart)),) if left_out else ()
             seen.append(replace(found, apart=named_apart).digest)
     assert len(set(digests[True])) == 1
@@ -387,15 +387,15 @@ def test_submissions_and_rosters_beside_the_tests_have_no_part_in_them(name, cou
 
 def test_a_link_to_a_folder_is_not_followed(course):
     (course.assignment / "loop").symlink_to(course.assignment)
-    assert find(str(course.assignment), None).digest
+    assert find(str(course.assignment)).digest
 
 
 def test_another_name_of_the_same_data_is_another_digest(course):
     (course.assignment / "data").mkdir()
     (course.assignment / "data/a.csv").write_text("1\n")
-    before = find(str(course.assignment), None).digest
+    before = find(str(course.assignment)).digest
     (course.assignment / "data/a.csv").rename(course.assignment / "data/b.csv")
-    assert find(str(course.assignment), None).digest != before
+    assert find(str(course.assignment)).digest != before
 
 
 def test_a_solution_that_cannot_be_handed_out_can_still_grade(course):
@@ -497,7 +497,7 @@ def test_a_change_is_told_before_it_is_written_so_that_no_kill_loses_it(course):
     def killed(change: str) -> None:
         raise KeyboardInterrupt
 
-    found = find(str(course.assignment), None)
+    found = find(str(course.assignment))
     with pytest.raises(KeyboardInterrupt):
         Batch(found, course.store, course.grader, changed=killed).run(people(course.submissions))
     assert course.marks["bob"] == ("graded", 5.5)
@@ -553,7 +553,7 @@ def test_what_is_asked_for_is_known_to_those_who_read_the_files(course, monkeypa
     monkeypatch.setattr(batch, "take", collect)
     course.hand_in(ann=RIGHT)
     course.grade()
-    stub = find(str(course.assignment), None).stub
+    stub = find(str(course.assignment)).stub
     assert "double" in stub
     assert "x + x" not in stub
     assert [(w.names, w.functions, w.stub) for w in asked] == [
@@ -728,7 +728,7 @@ def test_a_secret_that_was_left_half_written_is_refused(tmp_path):
 def test_the_benchmark_grades_right_and_wrong_answers_to_ten_tests_of_the_course(forked, tmp_path):
     grading.assignment(tmp_path / "ex01")
     grading.submissions(tmp_path / "in", 22)
-    found = find(str(tmp_path / "ex01"), None)
+    found = find(str(tmp_path / "ex01"))
     assert found.source
     files = sorted((tmp_path / "in").iterdir())
     reports = run.grade(found.tests, [found.source, *files])

@@ -158,7 +158,7 @@ def test_without_a_rule_being_late_costs_nothing(course):
     assert [table()[k]["remark"] for k in "12"] == ["late", ""]  # Bob has an extension
     Path("hw/assignment.toml").write_text("[late]\npercentage = 10\n")
     with pytest.raises(Refusal, match=r"late\.percentage is unknown; allowed: percent, most"):
-        _ = find("./hw", None).late
+        _ = find("./hw").late
 
 
 def test_lateness_costs_at_most_all_points():
@@ -168,13 +168,13 @@ def test_lateness_costs_at_most_all_points():
 def test_a_rule_that_is_no_table_is_refused(course):
     Path("hw/assignment.toml").write_text("late = 3\n")
     with pytest.raises(Refusal, match=r"late is 3; allowed: a table, as in \[late\]"):
-        _ = find("./hw", None).late
+        _ = find("./hw").late
 
 
 def test_a_rule_for_late_ones_is_no_reason_to_run_anything_again(course):
-    digest = find("./hw", None).digest
+    digest = find("./hw").digest
     Path("hw/assignment.toml").write_text("[late]\npercent = 10\n")
-    assert find("./hw", None).digest == digest
+    assert find("./hw").digest == digest
 
 
 def test_the_page_of_a_student_begins_with_a_table_of_the_questions(course):

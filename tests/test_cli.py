@@ -320,16 +320,16 @@ def test_a_limit_that_is_none_is_refused(text, said, tmp_path):
     folder = classroom.assignment_folder(tmp_path / "hw")
     (folder / "assignment.toml").write_text(text)
     with pytest.raises(Refusal) as refusal:
-        _ = find(str(folder), None).limits
+        _ = find(str(folder)).limits
     assert said in str(refusal.value)
 
 
 def test_other_limits_are_a_reason_to_grade_again(tmp_path):
     folder = classroom.assignment_folder(tmp_path / "hw")
-    digests = {find(str(folder), None).digest}
+    digests = {find(str(folder)).digest}
     for text in ("[limits]\ncall = 10\n", "[limits]\ncall = 11\n"):
         (folder / "assignment.toml").write_text(text)
-        digests.add(find(str(folder), None).digest)
+        digests.add(find(str(folder)).digest)
     assert len(digests) == 2  # 10 seconds are the default
 
 

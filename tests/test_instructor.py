@@ -94,7 +94,7 @@ def test_a_copy_of_an_exercise_has_its_parts_and_can_be_handed_out(number, tmp_p
     (copying,) = (b for b in re.findall(r"```shell\n(.*?)```", PAGE, re.S) if "mkdir my02" in b)
     copying = copying.partition("fedlab-edu try")[0].replace("my02", shlex.quote(f"{tmp_path}/my"))
     subprocess.run(["sh", "-ec", copying.replace("ex02", f"ex{number}")], check=True, cwd=ROOT)
-    copy, exercise = find(f"{tmp_path}/my"), find(f"ex{number}", ROOT)
+    copy, exercise = find(f"{tmp_path}/my"), find(f"ex{number}")
     assert [one.text for one in copy.typical] == [one.text for one in exercise.typical]
     assert handout(copy) == handout(exercise)
 
@@ -145,7 +145,7 @@ def test_what_cannot_be_tried_is_refused_with_the_reason(file, text, said, folde
 
 
 def test_what_students_get_of_it_has_no_answer_and_no_hidden_test(folder):
-    files = handout(find("./clip", None))
+    files = handout(find("./clip"))
     assert sorted(files) == ["README.md", "clip.ipynb", "clip.py", "test_clip.py"]
     everything = "\n".join(files.values())
     assert "bound / length" not in everything

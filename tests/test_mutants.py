@@ -25,7 +25,7 @@ from fedlab_grade.run import Report, Result, marks
 
 ROOT = Path(__file__).parents[1]
 NAMES = sorted(path.stem.partition("_")[0] for path in (ROOT / "solutions").glob("ex*.py"))
-EXERCISES = {name: find(name, ROOT) for name in NAMES}
+EXERCISES = {name: find(name) for name in NAMES}
 POINTS = {name: exercise_of(found.tests).points for name, found in EXERCISES.items()}
 ANSWERS = {name: answers(exercise) for name, exercise in EXERCISES.items()}
 Bank = Callable[[str], dict[str, Report]]

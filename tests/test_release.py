@@ -138,7 +138,7 @@ def test_a_plain_solution_without_an_answer_is_refused(text, message):
 
 @pytest.fixture
 def assignment(tmp_path):
-    return find(str(classroom.assignment_folder(tmp_path / "hw")), None)
+    return find(str(classroom.assignment_folder(tmp_path / "hw")))
 
 
 def test_students_get_a_module_a_notebook_the_public_tests_and_a_readme(assignment, tmp_path):
@@ -216,14 +216,14 @@ def test_the_guard_knows_an_answer_of_one_line():
 
 @pytest.mark.parametrize("exercise", [path.stem[:4] for path in SOLUTIONS])
 def test_each_exercise_of_the_course_can_be_handed_out(exercise):
-    files = handout(find(exercise, ROOT))
+    files = handout(find(exercise))
     stem = next(path.stem for path in SOLUTIONS if path.stem.startswith(exercise))
     assert files[f"{stem}.py"] == (ROOT / "exercises" / f"{stem}.py").read_text()
     assert "BEGIN SOLUTION" not in "".join(files.values())
 
 
 def test_a_folder_with_a_plain_solution_is_an_assignment_as_it_is():
-    toy = find(str(ROOT / "tests/toy"), None)
+    toy = find(str(ROOT / "tests/toy"))
     assert (toy.name, toy.stem) == ("hw", "hw")
     assert toy.functions == ("fedavg", "log_uniform", "successive_halving", "dirichlet_split")
     files = handout(toy)
@@ -245,12 +245,12 @@ def test_a_folder_that_is_no_assignment_is_refused(files, message, tmp_path):
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     with pytest.raises(Refusal, match=message):
-        find(str(tmp_path), None)
+        find(str(tmp_path))
 
 
 def test_an_unknown_assignment_is_told_which_there_are():
     with pytest.raises(Refusal, match="there is no assignment 'ex99'; there are: ex01, ex02"):
-        find("ex99", ROOT)
+        find("ex99")
 
 
 @pytest.mark.parametrize("named", ["{}", "hw", "./hw/", "hw/../hw", "."])
