@@ -67,9 +67,9 @@ def form_fault(got: object, like: Value) -> Fault | None:
     if isinstance(like, str):
         text = type(plain(got, like)) is str
         return None if text else Fault(f"{kind(got)}, expected a text", mistaken(got))
-    number, asked = plain(got, like), _asked(like)
-    if what := _misfit(number, asked):
-        return Fault(f"{what}, expected {NAMES[asked]}", _not_whole(number) or mistaken(got))
+    asked = _asked(like)
+    if odd := _misfit(plain(got, like), asked):
+        return Fault(f"{odd.text}, expected {NAMES[asked]}", odd.likely or mistaken(got))
     return None
 
 
@@ -153,25 +153,20 @@ def _numbers_fault(got: object, like: list | tuple) -> Fault | None:
     if type(numbers) is not list:
         return Fault(f"{kind(got)}, expected a list of numbers", _instead(got, "a list"))
     for number in numbers:
-        if what := _misfit(number, asked):
-            text = f"a list with {what} in it, expected {NAMES[asked]} in each place"
-            return Fault(text, _not_whole(number))
+        if odd := _misfit(number, asked):
+            text = f"a list with {odd.text} in it, expected {NAMES[asked]} in each place"
+            return Fault(text, odd.likely)
     return None
 
 
-def _misfit(value: object, asked: type) -> str:
-    """Return what a value is that is not the number asked for; "" if it is."""
+def _misfit(value: object, asked: type) -> Fault | None:
+    """Return what a value is that is not the number asked for; None if it is."""
     if type(value) is float:
-        return "" if asked is float else f"the float {value}"
+        likely = WHOLE if np.isfinite(value) else NOT_FINITE
+        return None if asked is float else Fault(f"the float {value}", likely)
     if type(value) is not int:
-        return kind(value)
-    return "an int of more than 18 digits" if abs(value) >= HUGE else ""
-
-
-def _not_whole(value: object) -> str:
-    if type(value) is not float:
-        return ""
-    return WHOLE if np.isfinite(value) else NOT_FINITE
+        return Fault(kind(value))
+    return Fault("an int of more than 18 digits") if abs(value) >= HUGE else None
 
 
 def _block_fault(got: Any, like: Tensor | Array) -> Fault | None:
