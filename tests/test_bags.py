@@ -40,6 +40,14 @@ def bin_of(gram: str, seed: int, bins: int) -> int:
     return murmurhash3_32(np.int32(column), seed=seed, positive=True) % bins
 
 
+def test_halves_of_surrogate_pairs_are_counted_and_whole_pairs_are_one_character():
+    c = BagOfNGrams("split", False, False, 1, False, "naive-bayes", 1.0, None)
+    texts = ["a \ud83d\ude00", "a \U0001f600", "a \ud83d"]
+    one, other, lone = Corpus(texts).counts(c)[0]
+    assert (one != other).nnz == 0
+    assert lone.sum() == 2
+
+
 TRAIN = [0, 1, 3]  # what weights are measured on
 
 
@@ -105,7 +113,9 @@ def test_words_as_frequent_in_both_classes_have_no_weight_at_all():
         assert weights.tolist() == [0, 0, weights[2], weights[3]]
 
 
-WORDS = st.sampled_from(["the", "The", "cat", "Cat", "isn't", "!", "3.5", "é", " ", "a-b"])
+WORDS = st.sampled_from(
+    ["the", "The", "cat", "Cat", "isn't", "!", "3.5", "é", "\ud800", " ", "a-b"]
+)
 
 
 @fuzz(40)
@@ -122,7 +132,8 @@ def test_maps_of_any_texts_are_the_plain_loops_features(texts, seed, bins):
         except ValueError as error:  # inverse frequencies of nothing
             assert "counts is" in str(error)  # noqa: PT017
             continue
-        expected = plain(c, bins, texts, y)
+        whole = [t.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for t in texts]
+        expected = plain(c, bins, whole, y)
         np.testing.assert_allclose(see(rows).toarray(), expected, rtol=1e-5, atol=1e-9)
 
 

@@ -93,7 +93,7 @@ def test_tensors_without_plain_numbers_are_refused_by_name(x, kind):
 def test_numbers_that_int64_does_not_hold_are_refused_in_tensors_as_in_arrays():
     numbers = [0, 2**63]
     array, tensor = np.array(numbers, np.uint64), torch.tensor(numbers, dtype=torch.uint64)
-    for y in (array, tensor):
+    for y in (array, tensor, numbers, np.array(numbers, object)):
         with pytest.raises(ValueError, match=r"^y is \[0, 9223372036854775808\]; allowed: class"):
             federate([[1.0], [2.0]], y, [[0, 1]])
 

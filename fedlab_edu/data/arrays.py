@@ -1,6 +1,7 @@
 """Arrays of your own as tensors: inputs, targets with the names of their classes, and rows."""
 
 from collections.abc import Mapping
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -135,9 +136,12 @@ def _tensor(name: str, values: Any, allowed: str) -> Tensor:
 
 def _from_numpy(name: str, values: Any, allowed: str) -> Tensor:
     try:
-        array = np.asarray(values)
+        array, listed = np.asarray(values), values
         if array.dtype.kind == "O":  # NumPy leaves columns of several kinds so
-            array = np.asarray(array.tolist())
+            listed = array.tolist()
+            array = np.asarray(listed)
+        if array.dtype.kind == "f" and _all_whole(listed):  # such as 0 beside 2^63
+            array = np.array(values, dtype=object)
     except (TypeError, ValueError):  # lists of several lengths
         array = np.empty(0, dtype=object)
     ok = array.dtype.kind in "biuf" and array.itemsize <= 8 and not np.ma.is_masked(values)
@@ -151,3 +155,10 @@ def _from_numpy(name: str, values: Any, allowed: str) -> Tensor:
         leaf = leaf[0]
     python = type(leaf) in (int, float) and found.is_floating_point()
     return found.to(torch.get_default_dtype()) if python else found
+
+
+def _all_whole(values: Any) -> bool:
+    """Return whether a list has whole numbers only."""
+    if not isinstance(values, list | tuple):
+        return isinstance(values, Integral)
+    return bool(values) and all(map(_all_whole, values))

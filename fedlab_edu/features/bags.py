@@ -88,7 +88,7 @@ class Corpus:
     """Texts with cached counts of their n-grams, shared by all maps.
 
     An n-gram's column is its 31-bit hash by scikit-learn's `HashingVectorizer`: of a million
-    n-grams about 470 collide.
+    n-grams about 470 collide. A lone surrogate becomes U+FFFD.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -97,6 +97,11 @@ class Corpus:
         require(not isinstance(texts, str), "texts", "one string", "strings")
         kinds = {type(text).__name__ for text in self.texts if not isinstance(text, str)}
         require(not kinds, "texts", kinds, "strings")
+        # hashing takes UTF-8, which has no lone surrogates
+        self.texts = [
+            text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            for text in self.texts
+        ]
         self._tokens, self._counts = cache(self._cut), cache(self._count)
 
     def counts(self, c: BagOfNGrams) -> list[Any]:
