@@ -53,6 +53,7 @@ def step(theta, rows, scores, sizes, lam):
 
 
 if __name__ == "__main__":
+    torch.set_num_threads(1)
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10)).double()
     clients, gen = [], torch.Generator().manual_seed(0)

@@ -48,5 +48,6 @@ def logger(file):
 if __name__ == "__main__":
     fed, model = digits(), mlp(64, 32, 10)
     run = start(model, fed, LocalHP(lr=0.1, batch=8, epochs=2))
-    with open(sys.argv[1], "w", newline="") as file:
+    path = sys.argv[1] if len(sys.argv) > 1 else "rounds.csv"
+    with open(path, "w", newline="") as file:
         train(run, model, fed, rounds=20, watch=logger(file))

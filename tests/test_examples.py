@@ -136,6 +136,13 @@ def test_the_log_has_a_row_for_each_round_with_the_scores_on_its_clients(tmp_pat
         assert math.isclose(float(row["loss"]), float(cross_entropy(outputs, y)), rel_tol=1e-5)
 
 
+def test_the_log_is_rounds_csv_where_no_file_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["log_rounds.py"])
+    runpy.run_path(str(FOLDER / "log_rounds.py"), run_name="__main__")
+    assert len((tmp_path / "rounds.csv").read_text().splitlines()) == 1 + 20
+
+
 @pytest.mark.parametrize("name", ["fedavg", "fedex"])
 def test_an_example_stands_alone_and_is_short(name):
     text = (FOLDER / f"{name}.py").read_text()
