@@ -1,7 +1,6 @@
 """Aggregation at the end of a round: add up the client updates, tile by tile."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
@@ -14,10 +13,11 @@ from fedlab_edu.data.clients import Sizes
 from fedlab_edu.methods import ClientUpdate, RoundUpdate, Server
 from fedlab_edu.rounds.result import Round
 from fedlab_edu.rounds.run import Run
+from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.tensors import as_float64, read_only
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.training.scores import Score
-from fedlab_edu.validate import require
+from fedlab_edu.validate import require, updated
 
 
 class Work(NamedTuple):
@@ -182,11 +182,12 @@ def finish_round(
     require(isinstance(server, Server), agg, type(server).__name__, "a Server")
     require(isinstance(server.w, Tensor), f"{agg}: w", type(server.w).__name__, "a tensor")
     for name in ("shape", "dtype"):
-        seen, wanted = (str(getattr(one.w, name)) for one in (server, run.server))
-        require(seen == wanted, f"{agg}: {name} of w", seen, f"{wanted}, as before the round")
-    tuner = run.tuner.tell(played.result())
+        seen, wanted = (getattr(one.w, name) for one in (server, run.server))
+        require(seen == wanted, f"{agg}: {name} of w", str(seen), f"{wanted}, as before the round")
+    fixed = type(run.tuner) is Fixed  # it learns nothing
+    tuner = run.tuner if fixed else run.tuner.tell(played.result())
     require(hasattr(tuner, "ask"), tell, tuner, "the next tuner")
-    return replace(
+    return updated(
         run,
         server=server,
         states=None if run.states is None else {**run.states, **states},

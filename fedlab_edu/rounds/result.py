@@ -37,17 +37,18 @@ class Round:
         of the round if that score is above 1, else 1. Scores and sizes are in float64, and all are
         copies; there may be no client.
         """
-        has, scores = self.size > 0, torch.stack([*self.before, *self.after]).double()
+        scores = torch.stack([*self.before, *self.after]).double()
         client, row, size = self.client.clone(), self.row.clone(), self.size.double()
-        if not has.all():
+        if 0 in size.tolist():
+            has = size > 0
             client, row, size, scores = client[has], row[has], size[has], scores[:, has]
         is_finite = scores.abs() <= LARGEST  # False for NaN
         diverged = ~is_finite.all(0)
         if diverged.any():
             worst = [_worst(scores[i::2][is_finite[i::2]]) for i in range(2)] * 2
             scores = torch.where(is_finite, scores, as_float64(worst)[:, None])
-        before, after = scores.view(2, 2, -1)
-        return Round(client, row, size, Score(*before), Score(*after), diverged)
+        parts = scores.unbind()
+        return Round(client, row, size, Score(*parts[:2]), Score(*parts[2:]), diverged)
 
 
 def _worst(scores: Float[Tensor, " n"]) -> float:
