@@ -23,9 +23,9 @@ def draw_work(run: Run, sizes: Sizes, clients: int) -> Work:
 def draw_works(runs: Sequence[Run], sizes: Sizes, clients: int) -> list[Work]:
     """Do `draw_work` for several runs."""
     of_run, rounds = [run.seed for run in runs], np.array([run.round for run in runs])
-    client, row = [], []
+    client, row, gen = [], [], torch.Generator()
     for run, seed in zip(runs, seeds_for(of_run, rounds).tolist(), strict=True):
-        gen = torch.Generator().manual_seed(seed)
+        gen.manual_seed(seed)
         client.append(sizes.sample(clients, gen, run.replacement))
         asked = run.tuner.ask(client[-1].clone(), gen)  # which may write into its copy
         row.append(_check_rows(run, clients, asked))
