@@ -50,9 +50,9 @@ def random_search(
         seed: of the configurations, and of what `race` draws.
         method, estimate, replacement, select, w: see `race`.
     """
-    plan = [schedule(total, cap, eliminations=0)]
-    arms = _draw_for(plan, spaces, seed, tuner)
-    return race(model, fed, arms, plan, seed=seed, method=method, estimate=estimate,
+    plan = schedule(total, cap, eliminations=0)
+    arms = draw_arms(spaces, plan.arms, seed, tuner)
+    return race(model, fed, arms, [plan], seed=seed, method=method, estimate=estimate,
                 replacement=replacement, select=select, w=w)  # fmt: skip
 
 
@@ -67,9 +67,9 @@ def successive_halving(
 
     The other arguments are those of `random_search`.
     """
-    plan = [schedule(total, cap, eta, eliminations)]
-    arms = _draw_for(plan, spaces, seed, tuner)
-    return race(model, fed, arms, plan, seed=seed, method=method, estimate=estimate,
+    plan = schedule(total, cap, eta, eliminations)
+    arms = draw_arms(spaces, plan.arms, seed, tuner)
+    return race(model, fed, arms, [plan], seed=seed, method=method, estimate=estimate,
                 replacement=replacement, select=select, w=w)  # fmt: skip
 
 
@@ -89,7 +89,7 @@ def hyperband(
     The other arguments are those of `random_search`.
     """
     plan = brackets(total, cap, eta)
-    arms = _draw_for(plan, spaces, seed, tuner)
+    arms = draw_arms(spaces, sum(one.arms for one in plan), seed, tuner)
     return race(model, fed, arms, plan, seed=seed, method=method, estimate=estimate,
                 replacement=replacement, select=select, w=w)  # fmt: skip
 
@@ -186,9 +186,3 @@ def race(
     )
     nothing, all_in = ((),) * len(runs), (None,) * len(runs)
     return Race(runs, tuple(brackets), estimate, nothing, all_in, select)
-
-
-def _draw_for(
-    plan: list[Schedule], spaces: Space, seed: SupportsIndex, tuner: MakeTuner
-) -> list[Arm]:
-    return draw_arms(spaces, sum(one.arms for one in plan), seed, tuner)

@@ -160,7 +160,8 @@ class Race(Search, Checked):
 
         They have rounds left, and train up to the next elimination.
         """
-        stops, played = self._stops, [*map(len, self.traces)]
+        stops = [bracket.stops for bracket in self.brackets for _ in range(bracket.arms)]
+        played = [*map(len, self.traces)]
         arms = [a for a in self.alive if played[a] < stops[a][-1]]
         if self.estimate.target == "averaged" or self.select == "best_seen":
             return arms, 1  # these need the weights after each round
@@ -194,11 +195,6 @@ class Race(Search, Checked):
                 runs[a], out[a] = drop_vectors(runs[a]), now
             arms = left
         return updated(self, runs=tuple(runs), out=tuple(out))
-
-    @property
-    def _stops(self) -> list[tuple[int, ...]]:
-        """The stops of each arm's bracket."""
-        return [bracket.stops for bracket in self.brackets for _ in range(bracket.arms)]
 
     def extend(self, done: "Race") -> "Race":
         """Return this race after the rounds of another that differs in its budget only.
