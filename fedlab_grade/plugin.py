@@ -136,9 +136,9 @@ class Recorder:
                 if isinstance(error, KeyboardInterrupt | SystemExit):
                     raise
                 outcome = outcome_of(error)
-        outcome |= {"printed": printed.text}
         seconds = round(time.monotonic() - began, 3)
-        self.send("result", test=name(pyfuncitem), seconds=seconds, **outcome)
+        test, text = name(pyfuncitem), printed.text
+        self.send("result", test=test, seconds=seconds, printed=text, **outcome)
         return True
 
     @contextmanager
@@ -216,12 +216,10 @@ def outcome_of(error: BaseException) -> dict[str, str]:
     if isinstance(error, BaseExceptionGroup):  # hypothesis has found several
         failures = [e for e in error.exceptions if isinstance(e, AssertionError)]
         error = failures[0] if len(failures) == len(error.exceptions) else error
-    if isinstance(error, AssertionError):
+    if isinstance(error, AssertionError | pytest.fail.Exception):
         message = str(error) or "What this test checks does not hold."
         failure = error if isinstance(error, Failure) else Failure(message)
         return {"status": failure.status, "message": message, "likely": failure.likely}
-    if isinstance(error, pytest.fail.Exception):
-        return {"status": "failed", "message": str(error), "likely": ""}
     # It is not the student's: `call` turns all of those into a Failure.
     trace = "".join(traceback.format_exception(error, limit=-3))
     return {"status": "error", "message": trace, "likely": ""}
