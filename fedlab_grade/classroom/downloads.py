@@ -81,7 +81,7 @@ def _named(entries: Iterable[Path]) -> list[Person]:
         else:
             form, mark = {}, ("", _ENDINGS.sub("", path.name) or path.name)
             one = Person(*_label(mark[1]))
-        file = printable(form.get("file", ""), 255) or _shown(path.name)
+        file = printable(form.get("file") or path.name, 255)
         seen = found.get(mark, one)
         paths = (*seen.paths, (file, path))
         found[mark] = replace(seen, paths=paths, late=seen.late or one.late)
@@ -117,10 +117,6 @@ def _label(name: str) -> tuple[str, str]:
     # Two names may look alike once they can be printed: old Windows' Müller and Möller do.
     mark = hashlib.sha256(os.fsencode(name)).hexdigest()[:8]
     return label if label == name else f"{label} #{mark}", label
-
-
-def _shown(name: str) -> str:
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _gradescope(metadata: Path, entries: Sequence[Path]) -> list[Person]:
