@@ -133,13 +133,16 @@ def test_what_cannot_be_checked_is_said_and_keeps_its_points(course, capsys):
 
 BROKEN = {
     "empty": "",
-    "half": '{"schema": "fedlab-edu/progress/v1", "che',
+    "half": '{"schema": "fedlab-edu/progress/v2", "mar',
     "other JSON": "[1, 2]",
-    "other version": '{"schema": "v0", "checks": {}, "hints": {}}',
-    "no hints": '{"schema": "fedlab-edu/progress/v1", "checks": {}}',
-    "words for numbers": '{"schema": "fedlab-edu/progress/v1", "checks": {}, "hints": {"a": "x"}}',
-    "a level without end": '{"schema": "fedlab-edu/progress/v1", "checks": {}, '
+    "other version": '{"schema": "v0", "files": {}, "marks": {}, "hints": {}}',
+    "no hints": '{"schema": "fedlab-edu/progress/v2", "files": {}, "marks": {}}',
+    "words for numbers": '{"schema": "fedlab-edu/progress/v2", "files": {}, "marks": {}, '
+    '"hints": {"a": "x"}}',
+    "a level without end": '{"schema": "fedlab-edu/progress/v2", "files": {}, "marks": {}, '
     '"hints": {"a": Infinity}}',
+    "a number for a file": '{"schema": "fedlab-edu/progress/v2", "files": {"ex01": 1}, '
+    '"marks": {}, "hints": {}}',
     "deep": "[" * 100_000,
 }
 ODD_MARKS = ["[1]", "[1, NaN]", "[3, 2]", "[-1, 2]", "7", '["x", 1]', "[1, 2, 3]", "null"]
@@ -156,12 +159,12 @@ def test_a_broken_file_is_a_fresh_start(text, course, capsys):
 
 @pytest.mark.parametrize("marks", ODD_MARKS)
 def test_marks_that_are_none_are_a_fresh_start(marks, course):
-    checks = f'{{"ex01": {{"file": "my.py", "questions": {{"ex01.1": {marks}}}}}}}'
-    text = f'{{"schema": "{progress.SCHEMA}", "checks": {checks}, "hints": {{}}}}'
+    kept = f'"files": {{"ex01": "my.py"}}, "marks": {{"ex01.1": {marks}}}, "hints": {{}}'
+    text = f'{{"schema": "{progress.SCHEMA}", {kept}}}'
     (course / progress.NAME).write_text(text)
     assert progress.load(course) == progress.State()
     (course / progress.NAME).write_text(text.replace(marks, "[1, 2]"))
-    assert progress.load(course).checks["ex01"].questions == {"ex01.1": [1.0, 2.0]}
+    assert progress.load(course).marks == {"ex01.1": [1.0, 2.0]}
 
 
 def test_bytes_that_are_no_text_are_a_fresh_start(course):
@@ -198,15 +201,15 @@ def test_in_the_course_each_exercise_has_its_title_and_its_points():
 
 
 def test_marks_of_a_question_that_there_is_not_do_not_count(course, capsys):
-    checked = progress.Checked("my.py", {"ex01.1": [2.0, 2.0], "junk": [9.0, 9.0]})
-    progress.save(course, progress.State({"ex01": checked}))
+    marks = {"ex01.1": [2.0, 2.0], "junk": [9.0, 9.0]}
+    progress.save(course, progress.State({"ex01": "my.py"}, marks))
     lines = seen(capsys)[1]
     assert lines[-1] == "Total 2 of 10"
     assert "open: 2" in lines[0]
 
 
 def test_a_file_with_control_codes_in_its_name_is_not_shown(course):
-    progress.save(course, progress.State({"ex01": progress.Checked("\x1b[2Jmy.py")}))
+    progress.save(course, progress.State({"ex01": "\x1b[2Jmy.py"}))
     assert progress.load(course) == progress.State()
 
 

@@ -130,7 +130,7 @@ def overview(check: bool = False) -> int:
         raise Refusal(f"{course / 'tests' / 'exercises'} holds no exercises.")
     place, problems = progress.place(course), []
     for one in tqdm(known if check else [], unit="exercise", disable=None, leave=False):
-        problems += _checked(one.name, progress.load(place).checks.get(one.name), place)
+        problems += _checked(one.name, place)
     state = progress.load(place)
     print(progress.render(known, state, place, width()))
     for problem in problems:
@@ -138,10 +138,11 @@ def overview(check: bool = False) -> int:
     return int(any(progress.left(e, state) for e in known) or bool(problems))
 
 
-def _checked(name: str, last: progress.Checked | None, place: Path) -> list[str]:
+def _checked(name: str, place: Path) -> list[str]:
     """Check an exercise again, in the file that was checked last; return why that cannot be."""
+    last = progress.load(place).files.get(name)
     try:
-        chosen = target(name, place / last.file if last else None)
+        chosen = target(name, place / last if last else None)
         report, _ = check_file(chosen.file, chosen.tests)
         chosen.keep(report)
     except (Refusal, CheckBroken) as problem:

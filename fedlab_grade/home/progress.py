@@ -17,20 +17,7 @@ from fedlab_grade.disk import write_json
 from fedlab_grade.run import Report, marks
 
 NAME = ".fedlab-edu.json"
-SCHEMA = "fedlab-edu/progress/v1"
-
-
-@dataclass
-class Checked:
-    """The last checks of an exercise.
-
-    Fields:
-        file: which was checked, as seen from the course folder.
-        questions: question -> [points won, points to win].
-    """
-
-    file: str
-    questions: dict[str, list[float]] = field(default_factory=dict)
+SCHEMA = "fedlab-edu/progress/v2"
 
 
 @dataclass
@@ -38,11 +25,13 @@ class State:
     """The progress in one course folder.
 
     Fields:
-        checks: exercise -> its last checks.
+        files: exercise -> the file that was checked last, as seen from that folder.
+        marks: question -> [points won, points to win] in its last check.
         hints: question -> the level of the hint that was shown last.
     """
 
-    checks: dict[str, Checked] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    marks: dict[str, list[float]] = field(default_factory=dict)
     hints: dict[str, int] = field(default_factory=dict)
 
 
@@ -66,14 +55,11 @@ def load(course: Path) -> State:
     """Return the state of a course folder; an empty one where there is none that can be read."""
     try:
         kept = json.loads((course / NAME).read_text(encoding="utf-8"))
-        state = State(hints={str(q): int(level) for q, level in kept["hints"].items()})
-        for exercise, checked in kept["checks"].items():
-            questions = {str(q): [float(x) for x in two] for q, two in checked["questions"].items()}
-            sound = all(len(q) == 2 and 0 <= q[0] <= q[1] < math.inf for q in questions.values())
-            if not sound or not checked["file"].isprintable():
-                return State()
-            state.checks[str(exercise)] = Checked(checked["file"], questions)
-        return state if kept["schema"] == SCHEMA else State()
+        hints = {question: int(level) for question, level in kept["hints"].items()}
+        state = State(kept["files"], kept["marks"], hints)
+        sound = all(0 <= won <= most < math.inf for won, most in state.marks.values())
+        sound = sound and all(map(str.isprintable, state.files.values()))
+        return state if sound and kept["schema"] == SCHEMA else State()
     except Exception:  # whatever is wrong with it: the next check makes the marks again
         return State()
 
@@ -89,12 +75,11 @@ def keep(course: Path, exercise: str, report: Report) -> None:
     if any(r.status == "not gradable" for r in report.results):
         return
     state = load(course)
-    checked = state.checks.setdefault(exercise, Checked(""))
     file = report.file.resolve()
     inside = file.is_relative_to(course.resolve())
-    checked.file = str(file.relative_to(course.resolve()) if inside else file)
+    state.files[exercise] = str(file.relative_to(course.resolve()) if inside else file)
     for question, results in report.questions.items():
-        checked.questions[question] = [marks(results)[0], sum(r.points for r in results)]
+        state.marks[question] = [marks(results)[0], sum(r.points for r in results)]
     save(course, state)
 
 
@@ -117,12 +102,12 @@ def render(exercises: Sequence[Exercise], state: State, course: Path, width: int
     room = max((len(e.title) for e in exercises), default=0) if width >= 70 else 0
     lines, total, following = [], 0.0, ""
     for exercise in exercises:
-        checked = state.checks.get(exercise.name, Checked(""))
-        won = sum(won for q, (won, _) in checked.questions.items() if q in exercise.questions)
+        known = [state.marks[q] for q in exercise.questions if q in state.marks]
+        won = sum(won for won, _ in known)
         todo = left(exercise, state)
         total += won
         told = ", ".join(q.partition(".")[2] for q in todo)
-        if not checked.questions:
+        if not known:
             told = "not checked yet"
         elif told:
             told = f"open: {told}"
@@ -130,8 +115,9 @@ def render(exercises: Sequence[Exercise], state: State, course: Path, width: int
         line = f"  {exercise.name}  {exercise.title[:room]:<{room}}  {marks:>8}  {told}"
         lines.append(line.rstrip())
         if todo and not following:
-            file = f" {os.path.relpath(course / checked.file)}" if checked.file else ""
-            following = f"fedlab-edu check {todo[0] if checked.questions else exercise.name}{file}"
+            last = state.files.get(exercise.name)
+            file = f" {os.path.relpath(course / last)}" if last else ""
+            following = f"fedlab-edu check {todo[0] if known else exercise.name}{file}"
     of = sum(e.points for e in exercises)
     lines.append(f"  {'Total':<{room + 4}}  {f'{total:g} of {of:g}':>10}")
     end = f"Next:\n  {following}" if following else "Full marks in all exercises. Well done."
@@ -140,6 +126,5 @@ def render(exercises: Sequence[Exercise], state: State, course: Path, width: int
 
 def left(exercise: Exercise, state: State) -> list[str]:
     """Return the questions without full marks."""
-    checked = state.checks.get(exercise.name, Checked(""))
-    done = {q for q, (won, points) in checked.questions.items() if won >= points}
+    done = {q for q, (won, points) in state.marks.items() if won >= points}
     return [q for q in exercise.questions if q not in done]
