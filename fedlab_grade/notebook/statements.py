@@ -5,7 +5,6 @@ import builtins
 import dis
 from collections import defaultdict
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
 from types import CodeType
 
 Import = ast.Import | ast.ImportFrom
@@ -16,11 +15,11 @@ _SETS = {"STORE_NAME", "DELETE_NAME", "STORE_GLOBAL"}
 _READS = {"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"}
 
 
-@dataclass(eq=False)
 class Statement:
     """A statement of a cell.
 
     Fields:
+        cell, node: its cell's number, and its syntax.
         binds: the names that it binds or deletes; sets: these, and those of which it changes an
             entry or an attribute; calls: those of which it calls a method for its effect, as in
             xs.append(1); runs: the functions that it calls for their effect, as in fill(); stores:
@@ -31,24 +30,16 @@ class Statement:
         SyntaxError, ValueError, MemoryError, RecursionError: Python cannot compile it.
     """
 
-    cell: int
-    node: ast.stmt
-    binds: set[str] = field(init=False)
-    sets: set[str] = field(init=False)
-    calls: set[str] = field(init=False)
-    runs: set[str] = field(init=False)
-    stores: set[str] = field(init=False)
-    reads: set[str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        module, flags = ast.Module([self.node], []), ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    def __init__(self, cell: int, node: ast.stmt) -> None:
+        self.cell, self.node = cell, node
+        module, flags = ast.Module([node], []), ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         code: CodeType = compile(module, "cell", "exec", flags, dont_inherit=True)
         self.binds = _used(code, _SETS)
-        self.sets = {*self.binds, *_changed(self.node)}
-        alone = [*_calls_alone(self.node)]
+        self.sets = {*self.binds, *_changed(node)}
+        alone = [*_calls_alone(node)]
         self.calls = {name for call in alone for name in _base(call)}
         self.runs = {call.func.id for call in alone if isinstance(call.func, ast.Name)}
-        self.reads, self.stores, todo = set(), set(), [code]
+        self.reads, self.stores, todo = set[str](), set[str](), [code]
         while todo:
             code = todo.pop()
             self.reads |= _used(code, _READS)
