@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 from fedlab_grade.textfile import TOO_DEEP, Unusable
@@ -35,7 +34,19 @@ def limited(function: Callable[..., Any], *arguments: Any, seconds: float = SECO
     """
     if not hasattr(os, "fork"):
         return function(*arguments)
-    told, late, status = in_fork(partial(_answer, function, arguments, seconds), seconds)
+
+    def act(pipe: int) -> None:
+        limit(MEMORY, CPU=int(seconds + 1))
+        try:
+            answer = {"value": function(*arguments)}
+        except Unusable as problem:
+            answer = {"problem": str(problem)}
+        except (MemoryError, RecursionError):
+            return
+        with open(pipe, "w", encoding="ascii") as stream:
+            json.dump(answer, stream)  # with escapes: lone surrogates fit in
+
+    told, late, status = in_fork(act, seconds)
     if late or os.waitstatus_to_exitcode(status) == -signal.SIGXCPU:
         raise Unusable(f"takes longer than {seconds:g} seconds to read")
     try:
@@ -76,21 +87,6 @@ def in_fork(act: Callable[[int], object], seconds: float) -> tuple[bytes, bool, 
             os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
     return bytes(told), late, status
-
-
-def _answer(
-    function: Callable[..., Any], arguments: tuple[Any, ...], seconds: float, pipe: int
-) -> None:
-    limit(MEMORY, CPU=int(seconds + 1))
-    answer: dict[str, Any]
-    try:
-        answer = {"value": function(*arguments)}
-    except Unusable as problem:
-        answer = {"problem": str(problem)}
-    except (MemoryError, RecursionError):
-        return
-    with open(pipe, "w", encoding="ascii") as stream:
-        json.dump(answer, stream)  # with escapes: lone surrogates fit in
 
 
 def limit(memory: int, **others: int) -> None:
