@@ -149,7 +149,7 @@ def train_clients(
         i = torch.from_numpy(tile)
         of_run, mine = torch.from_numpy(run_of[tile]), client[i]
         state, at = _states(runs, initial, of_run.tolist(), mine.tolist()), of_run.to(w.device)
-        received, sent = (v if v.dim() == 1 else v[at] for v in (w, h))
+        received, sent = (v if v.dim() == 1 else v.index_select(0, at) for v in (w, h))
         own = model, data[mine], c[i], [seeds[j] for j in tile]
         update = run_loc(method, ClientInput(*own, received, sent, state, played[of_run]))
         before, after = scores_of(model, [received, update.personal], tests[mine])
