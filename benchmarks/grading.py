@@ -85,7 +85,7 @@ def with_a_kill(folder: Path, n: int, seed: int) -> tuple[int, float]:
 def assignment(folder: Path) -> None:
     """Exercise 1 without its first question, as an assignment of its own: ten tests."""
     folder.mkdir()
-    found = find("ex01", COURSE)
+    found = find("ex01")
     for path in (COURSE / f"solutions/{EXERCISE}.py", *found.files):
         shutil.copy(path, folder)
     source = found.tests.read_text(encoding="utf-8")
@@ -97,7 +97,7 @@ def assignment(folder: Path) -> None:
 def submissions(folder: Path, n: int) -> None:
     """Wrong and right answers of the exercise in turn, each with a text of its own."""
     folder.mkdir()
-    typical = find("ex01", COURSE).typical
+    typical = find("ex01").typical
     right = cycle(answer.text for answer in typical if not answer.question)
     wrong = cycle(answer.text for answer in typical if answer.question in FAILED)
     for i in range(n):
