@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from fedlab_grade.options import Refusal
+from fedlab_grade.textfile import Unusable, text_of
 
 _T = TypeVar("_T")
 _Marked = tuple[str, list[ast.stmt], str, str, str]  # where, definitions, question, name, hint
@@ -125,7 +126,10 @@ def _read(path: Path, solution: str, question: str = "") -> Iterator[tuple[str, 
     Args:
         question: what N stands for.
     """
-    text = path.read_text(encoding="utf-8")
+    try:
+        text = text_of(path.read_bytes())
+    except Unusable as problem:
+        raise Refusal(f"{path} {problem}.") from None
     if question:
         text = text.replace('"N"', f'"{question}"')
         text = re.sub(r"(?<=_)N\b", question.rpartition(".")[2], text)
@@ -150,7 +154,7 @@ def _read(path: Path, solution: str, question: str = "") -> Iterator[tuple[str, 
             words = _words(call)
             if len(words) != 2:
                 raise Refusal(f'{where}: write include("module.py", "question").')
-            other = path.with_name(words[0])
+            other = path.parent / words[0]
             if not other.is_file():
                 raise Refusal(f"{where}: there is no {other} to include.")
             yield from _read(other, solution, words[1])

@@ -318,6 +318,7 @@ def test_answers_to_several_questions_stand_once_and_are_included_for_each(tmp_p
         ("@right\nclass a:\n    def triple(x): pass\n", "no such function; it has: double, area"),
         ("include('mutants.py')\n", r"line 1: write include\("),
         ("include('no.py', 'q1')\n", r"line 1: there is no .*/no.py to include"),
+        ("include('../no.py', 'q1')\n", r"line 1: there is no .*/no.py to include"),
         ("edits('q1', {'a': ('b', 'c')})\n", r"line 1: write edits\("),
         ("edits('q1', {'a': ('b', 1, 2)})\n", r"line 1: write edits\("),
         ("edits(*'q1')\n", r"line 1: write edits\("),
@@ -331,3 +332,9 @@ def test_answers_to_several_questions_stand_once_and_are_included_for_each(tmp_p
 def test_a_module_that_cannot_be_understood_is_refused_by_its_line(text, told, tmp_path):
     with pytest.raises(Refusal, match=told):
         read(tmp_path, text)
+
+
+def test_a_module_that_is_not_utf_8_is_refused_by_its_line(tmp_path):
+    (tmp_path / "mutants.py").write_bytes(MARKED.encode() + "# für\n".encode("latin-1"))
+    with pytest.raises(Refusal, match=r"mutants.py is not UTF-8 text \(line \d+\): save it"):
+        read_mutants(tmp_path / "mutants.py", WRITTEN)
