@@ -224,6 +224,15 @@ def test_a_broken_record_is_made_again(course):
     assert course.marks == {"ann": ("graded", 5.5)}
 
 
+def test_a_record_that_cannot_be_read_stops_no_other(course):
+    course.hand_in(ann=RIGHT, bob=RIGHT)
+    course.grade()
+    path = course.store.path("bob")
+    path.unlink()
+    path.mkdir()
+    assert course.marks == {"ann": ("graded", 5.5), "bob": ("ungraded", 0)}
+
+
 @pytest.mark.parametrize("key", ["../../evil", "a/b", "CON", "\ud800", "x" * 300, "new\nline", ""])
 def test_the_record_of_any_name_is_in_its_folder(key, tmp_path):
     store = Store(tmp_path)

@@ -176,9 +176,9 @@ def _fields(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read(kind: type[_T], path: Path) -> _T | None:
-    """Return what a file holds; None if it is missing, broken or of another version."""
+    """Return what a file holds; None if it cannot be read, is broken or of another version."""
     try:
         found = kind(**_fields(json.loads(path.read_bytes())))
-    except (FileNotFoundError, NotADirectoryError, ValueError, TypeError, AttributeError):
+    except (OSError, ValueError, TypeError, AttributeError):
         return None
     return found if found.schema == kind.schema else None
