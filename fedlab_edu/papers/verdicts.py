@@ -79,7 +79,7 @@ def holm(p: Sequence[float]) -> list[float]:
 
 
 def seeds_needed(sd: float, points: float = 1.0, level: float = LEVEL) -> int:
-    """Return with how many paired seeds a t-test detects so many points in four of five tries.
+    """Return how many paired seeds a t-test of power 0.8 needs for a difference of ``points``.
 
     For differences with standard deviation sd. With many seeds it is near
     ``((z_(1 - level / 2) + z_0.8) sd / points)^2``.

@@ -172,9 +172,8 @@ def halving(
 ) -> list[Elimination]:
     """Replay successive halving on recorded scores, one trace for each arm.
 
-    For stops and eta see `Schedule`. The score at a stop is the discounted
-    mean of the rounds since the last stop. A NaN among them makes it NaN, the worst score; a `Race`
-    leaves out such rounds.
+    For stops and eta see `Schedule`. The score at a stop is the discounted mean of the rounds since
+    the last stop. A NaN among them makes it NaN, the worst score; a `Race` leaves out such rounds.
     """
     alive, out = list(range(len(traces))), []
     for stop in stops[:-1]:

@@ -131,9 +131,9 @@ def update(
     """Return the logits (N, H) of all clients after `step`, or their pi after `step_raw`.
 
     Args:
-        rows: the logits, which may be -inf, or pi.
-        z, d: (N,), the rows drawn, and see `credit`.
-        rule: is called with each client's row, z_i, d_i and lr.
+        rows: (N, H), the logits of each client, which may be -inf, or its pi.
+        z, d: (N,), the candidate that each client has drawn, and its d, see `credit`.
+        rule: called with one client's logits or pi, z, d, and lr.
 
     Source: FedTune, eq. (11), where the step is taken by pi.
     """
