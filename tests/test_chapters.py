@@ -255,3 +255,18 @@ def test_saving_a_page_in_jupyterlab_keeps_its_settings(chapter):
     head = yaml.safe_load(text.split("---\n", 2)[1])
     saved = jupytext.writes(jupytext.reads(text, fmt="md:myst"), fmt="md:myst")
     assert yaml.safe_load(saved.split("---\n", 2)[1]).get("mystnb") == head.get("mystnb")
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
+def test_a_page_names_each_glued_value_once(chapter):
+    calls = [
+        node
+        for cell in cells(chapter.read_text("utf-8"))
+        for node in ast.walk(ast.parse(re.sub(r"^[%!].*$", "", cell.code, flags=re.M)))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    ]
+    kept = [word.arg for call in calls if call.func.id == "keep" for word in call.keywords]
+    glued = [call.args[0] for call in calls if call.func.id == "glue"]
+    names = [arg.value for arg in glued if isinstance(arg, ast.Constant)]
+    names += [name for name in kept if name is not None]
+    assert sorted(names) == sorted({*names})
