@@ -104,7 +104,7 @@ class Store:
 
     def read(self, student: str) -> Record | None:
         """Return a student's record; None where there is none of this version."""
-        return _read(Record, self.path(student))
+        return _record(self.path(student))
 
     def records(self) -> Iterator[Record]:
         """Yield everyone of the class in order, with the changes by hand.
@@ -161,7 +161,7 @@ class Store:
         """Return name and file of each record whose student is no longer in the class."""
         here = {self.path(one.key) for one in self.read_class().people}
         others = sorted(p for p in (self.folder / "grades").glob("*.json") if p not in here)
-        found = [(_read(Record, path), path) for path in others]
+        found = [(_record(path), path) for path in others]
         return [(record.name if record else path.stem, path) for record, path in found]
 
 
@@ -176,9 +176,16 @@ def _fields(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read(kind: type[_T], path: Path) -> _T | None:
-    """Return what a file holds; None if it cannot be read, is broken or of another version."""
+    """Return what a file holds; None if it is missing, broken or of another version."""
     try:
         found = kind(**_fields(json.loads(path.read_bytes())))
-    except (OSError, ValueError, TypeError, AttributeError):
+    except (FileNotFoundError, NotADirectoryError, ValueError, TypeError, AttributeError):
         return None
     return found if found.schema == kind.schema else None
+
+
+def _record(path: Path) -> Record | None:
+    try:
+        return _read(Record, path)
+    except OSError:  # it costs one student's mark, and not the class's report
+        return None
