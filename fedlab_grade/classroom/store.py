@@ -176,10 +176,10 @@ def _fields(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read(kind: type[_T], path: Path) -> _T | None:
-    """Return what a file holds; None if it is missing, broken or of another version."""
+    """Return what a file holds; None if it is broken or of another version."""
     try:
         found = kind(**_fields(json.loads(path.read_bytes())))
-    except (FileNotFoundError, NotADirectoryError, ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, AttributeError):
         return None
     return found if found.schema == kind.schema else None
 
@@ -187,5 +187,5 @@ def _read(kind: type[_T], path: Path) -> _T | None:
 def _record(path: Path) -> Record | None:
     try:
         return _read(Record, path)
-    except OSError:  # it costs one student's mark, and not the class's report
+    except OSError:  # missing, or unreadable: that costs one student's mark, not the class's report
         return None
