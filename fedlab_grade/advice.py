@@ -25,6 +25,8 @@ CAUSES = (  # part of an exception's name and text, most of them PyTorch's and N
      "be the wrong way round"),
     (r"unsupported operand type.*'list'",
      "a list has no arithmetic of its entries: go through them, as in [2 * x for x in xs]"),
+    (r"'list' object has no attribute",
+     "a list is not an array: torch.stack, torch.tensor or np.array makes one of it"),
     (r"on the same device|device type", "tensors on two devices meet: x.to(y.device) moves one"),
     (r"compiled with CUDA|No CUDA GPUs|NVIDIA driver|\bmps devices?\b",
      "there is no GPU where answers are checked: leave tensors where they are, or x.to(y.device)"),
@@ -46,6 +48,8 @@ CAUSES = (  # part of an exception's name and text, most of them PyTorch's and N
     (r"Dimension out of range|axis \d+ is out of bounds",
      "it has no such dim: a vector has dim 0 only; print x.shape"),
     (r"out of bounds|out of range", "a position is beyond the end: the last one is len(x) - 1"),
+    (r"name '(math|np|numpy|random|statistics|torch)' is not defined",
+     "a module is not imported: add the import at the top of the file"),
     (r"name 'get_ipython' is not defined",
      "this line is for Jupyter only: take it out, or hand in the notebook"),
 )  # fmt: skip

@@ -82,4 +82,5 @@ def also(answer: Answer) -> str:
 
 
 def changed(answer: Answer) -> str:
-    return "its argument " + " and ".join(answer.changed)
+    several = "s" if len(answer.changed) > 1 else ""
+    return f"its argument{several} {' and '.join(answer.changed)}"

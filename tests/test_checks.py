@@ -171,7 +171,7 @@ def test_a_change_of_the_arguments_is_the_likeliest_mistake():
         close(answer(value, changed=("w",)), value + 1, {"another": value})
     assert ".clone()" in failure.value.likely
     close(answer(value, changed=("w",)), value)
-    with pytest.raises(Failure, match="f changed its argument w and b"):
+    with pytest.raises(Failure, match="f changed its arguments w and b"):
         unchanged(answer(value, changed=("w", "b")))
 
 
@@ -431,6 +431,8 @@ def test_a_composite_is_judged_with_the_parts_of_the_reference(tmp_path):
         ("np.ones(2)[1.0]", "position must be an int"),
         ("torch.ones(2)[2]", "beyond the end"),
         ("[1.0, 2.0] - [0.5, 1.0]", "a list has no arithmetic"),
+        ("[torch.ones(2)].mean(0)", "a list is not an array"),
+        ("math.sqrt(2.0)", "a module is not imported"),
         ("raise RuntimeError('No CUDA GPUs are available')", "there is no GPU"),
         ("torch.ones(2).norm(dim=3)", "no such dim"),
         ("np.ones(2).sum(axis=1)", "no such dim"),

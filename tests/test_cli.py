@@ -93,7 +93,8 @@ def test_outside_the_course_folder_it_is_the_file_that_lies_there(
 ):
     monkeypatch.chdir(tmp_path)
     assert cli.main(["check", "ex01"]) == 2  # and not the blank of the editable package
-    assert "name your file: " in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert f"name your file: {tmp_path} should hold one my_ex01.py or ex01_*.py" in told
     Path("ex01_mine.py").touch()
     assert cli.main(["check", "ex01"]) == 0
     expected = (ROOT / "tests/exercises/test_ex01.py", tmp_path / "ex01_mine.py", "")

@@ -78,7 +78,7 @@ def target(question: str, file: Path | None = None) -> Target:
     if Path(question).is_dir() and not re.fullmatch(r"ex\d+", question):
         where, again = Path(question), f"fedlab-edu check {question}"
         tests = only(where, "test_*.py", where.glob("test_*.py"))
-        pattern = f"{tests.stem.removeprefix('test_')}*.py"
+        what = pattern = f"{tests.stem.removeprefix('test_')}*.py"
     else:
         course = course_folder(file)
         place, here = progress.place(course), Path.cwd()
@@ -89,11 +89,12 @@ def target(question: str, file: Path | None = None) -> Target:
         if place == course:
             places += [(course / "exercises", wanted) for _, wanted in places]
         where, pattern = next((p for p in places if any(p[0].glob(p[1]))), places[-1])
+        what = f"my_{name}.py or {name}_*.py"
         tests = there[name]
         of_one = question if "." in question else ""
     if file is None:
         try:
-            found = only(where, pattern, where.glob(pattern))
+            found = only(where, what, where.glob(pattern))
         except Refusal as problem:
             raise Refusal(f"name your file: {problem}") from None
         file = Path(os.path.relpath(found))

@@ -147,7 +147,7 @@ class Remote(Student):
                 self._stop(f"{who} was stopped: {self._allowed} are used up")
             self._stop(
                 f"{who} did not finish within {request['limit']:.3g} seconds, and was stopped",
-                WORKERS if b"multiprocessing/" in self.printed else "a loop that never ends",
+                self._too_long(),
             )
         except callables.Malformed as error:
             self._stop(f"{who} sent something that is no answer ({error}), and was stopped")
@@ -157,6 +157,13 @@ class Remote(Student):
             self._worker.let_go()
             self._over = "the test had ended before"
             raise verdict.error from None
+
+    def _too_long(self) -> str:
+        """Return why a call was not done in time, by what it has printed."""
+        if b"multiprocessing/" in self.printed:
+            return WORKERS
+        full = len(self.printed) >= self._worker.keep
+        return "a loop that never ends" + ", or prints too much" * full
 
     def _stop(self, message: str, likely: str = "") -> NoReturn:
         self._worker.listen()
