@@ -6,7 +6,9 @@ import gc
 import inspect
 import json
 import math
+import os
 import re
+import signal
 import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
@@ -202,7 +204,7 @@ def test_a_run_that_was_stopped_and_a_line_cut_short_come_out_as_if_nothing_had_
 def test_several_workers_give_the_records_of_one(tmp_path, monkeypatch):
     alone, said = run(tmp_path / "alone", seeds=range(3)), list[str]()
     monkeypatch.setitem(EXPERIMENTS, "small", SMALL)
-    monkeypatch.setattr(module, "ProcessPoolExecutor", lambda n, _: ThreadPoolExecutor(n))
+    monkeypatch.setattr(module, "ProcessPoolExecutor", lambda n, *_: ThreadPoolExecutor(n))
     how: dict[str, Any] = {"folder": tmp_path / "both", "say": said.append, "workers": 2}
     path = reproduce(SMALL, "tiny", seeds=range(3), **how)
     both = {(r["variant"], r["seed"]): r for r in read_records(path, SMALL)}
@@ -236,6 +238,32 @@ def test_a_killed_worker_is_named_and_the_same_call_resumes(tmp_path):
     done = [(r["variant"], r["seed"]) for r in after]
     assert sorted(done) == sorted(product([v.name for v in one.variants], [0, 1]))
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+STOPS = [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)]
+
+
+@pytest.mark.nightly
+@pytest.mark.processes
+@pytest.mark.parametrize(("number", "error"), STOPS)
+def test_a_signal_ends_all_workers_which_begin_no_other_seed(number, error, tmp_path):
+    """Otherwise an executor still runs what is in its queue, one more seed than it has workers."""
+    one, seeds = EXPERIMENTS["fedex-figure2"], range(20)
+    path = tmp_path / "fedex-figure2-digits-book.jsonl"
+
+    def stop() -> None:
+        while not path.exists():
+            time.sleep(0.05)
+        os.kill(os.getpid(), number)
+
+    stopper = Thread(target=stop)
+    stopper.start()
+    with pytest.raises(error):
+        reproduce(one, "digits", seeds=seeds, folder=tmp_path, say=id, workers=2)
+    stopper.join()
+    assert not active_children()
+    begun = {int(file.stem.rpartition("-")[2]) for file in tmp_path.glob("*.search")}
+    assert {record["seed"] for record in read_records(path, one)} | begun <= {0, 1}
 
 
 def test_a_plan_counts_the_missing_runs_and_searches_and_stores_nothing(tmp_path):
@@ -293,6 +321,23 @@ def test_a_file_that_is_no_record_is_refused_and_left_alone(tmp_path):
         with pytest.raises(ValueError, match=r"line 1 is .* a record of a run of small"):
             reproduce(SMALL, "tiny", folder=tmp_path)
         assert path.read_text() == text
+
+
+def test_a_whole_last_record_counts_and_stays_without_its_line_end(tmp_path):
+    records = run(tmp_path / "a", seeds=[0])
+    path = tmp_path / "a" / "small-tiny-book.jsonl"
+    path.write_bytes(path.read_bytes()[:-1])
+    assert read_records(path, SMALL) == records
+    assert run(tmp_path / "a", seeds=[0, 1]) == run(tmp_path / "b")
+
+
+def test_records_of_two_budgets_in_one_file_are_refused(tmp_path):
+    path = tmp_path / "small-tiny-book.jsonl"
+    one = {"variant": "alone", "seed": 0, "budget": {"total": 8}, "global": 0, "personalised": 0}
+    other = one | {"seed": 1, "budget": {"total": 10}}
+    path.write_text(json.dumps(one) + "\n" + json.dumps(other) + "\n")
+    with pytest.raises(ValueError, match=r"line 2 is .*; allowed: .* small, all with one budget"):
+        read_records(path, SMALL)
 
 
 def test_a_record_of_another_budget_is_refused_and_a_run_that_is_there_twice_counts_once(tmp_path):

@@ -3,12 +3,13 @@
 import fcntl
 import json
 import os
+import signal
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
 from itertools import islice, product
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from fedlab_edu.papers.fedtune import TABLES_1_TO_5
 from fedlab_edu.papers.fedtune_figures import FIGURES
 from fedlab_edu.papers.noise import NOISE
 from fedlab_edu.progress import progress_bar
+from fedlab_edu.search.tune import sigterm_exits
 from fedlab_edu.tensors import usable_device
 from fedlab_edu.training.threads import run_parallel
 from fedlab_edu.validate import require, whole
@@ -107,22 +109,32 @@ def _shown(value: object) -> str:
 
 
 def _in_processes(workers: int, seeds: list[int], name: str, *where: Any) -> Iterator[str]:
-    """Run each seed in one of several processes."""
-    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        futures = [pool.submit(_run_seed_here, seed, name, *where) for seed in seeds]
+    """Run each seed in one of several processes, which end with this call."""
+    others = {*active_children()}
+    quiet = signal.signal, (signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches them as SIGTERM
+    with sigterm_exits(True), ProcessPoolExecutor(workers, get_context("spawn"), *quiet) as pool:
         try:
+            futures = [pool.submit(_run_seed_here, seed, name, *where) for seed in seeds]
             for future in as_completed(futures):
                 yield from future.result()
-        except BrokenExecutor as error:
+        except BaseException as error:
+            # the executor would finish the seeds that have begun, and begin others
+            for worker in {*active_children()} - others:
+                worker.terminate()
+            if not isinstance(error, BrokenExecutor):
+                raise
             raise ChildProcessError("a worker has ended; the same call resumes") from error
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _run_seed_here(seed: int, name: str, *where: Any) -> list[str]:
     """Run what is missing of a seed, on one thread of a worker; return a line for each run."""
     lines = list[str]()
-    run_parallel(lambda seed: [*_run_seed(seed, EXPERIMENTS[name], *where)], [seed], lines.extend)
+    try:
+        run_parallel(
+            lambda seed: [*_run_seed(seed, EXPERIMENTS[name], *where)], [seed], lines.extend
+        )
+    except SystemExit as stopped:  # by SIGTERM; the executor would go on with another seed
+        os._exit(int(stopped.code or 0))
     return lines
 
 
@@ -167,11 +179,11 @@ def read_records(path: str | Path, experiment: Experiment) -> list[Record]:
 
     Raises:
         ValueError: a line that is no record of this experiment: it lacks a field, or an error is no
-            rate.
+            rate; records of several budgets.
     """
     path, records = Path(path), dict[tuple[str, int], Record]()
     variants = {variant.name: variant for variant in experiment.variants}
-    lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+    lines = path.read_bytes().split(b"\n") if path.exists() else [b""]
     for number, line in enumerate(lines, 1):
         try:
             record = json.loads(line)
@@ -179,9 +191,12 @@ def read_records(path: str | Path, experiment: Experiment) -> list[Record]:
             ok = ok and record.keys() >= variants[record["variant"]].FIELDS
             rates = [record[name] for name in _RATES & record.keys()]
             ok = ok and all(isinstance(x, float | int) and 0 <= x <= 1 for x in rates)
+            ok = ok and record["budget"] == next(iter(records.values()), record)["budget"]
         except (ValueError, TypeError, LookupError, RecursionError):
+            if number == len(lines):  # empty, or cut short
+                break
             ok = False
-        allowed = f"a record of a run of {experiment.name}"
+        allowed = f"a record of a run of {experiment.name}, all with one budget"
         require(ok, f"{path}, line {number}", line[:80], allowed)
         records.setdefault((record["variant"], record["seed"]), record)
     return [*records.values()]
@@ -192,9 +207,15 @@ def _append(path: Path, record: Record) -> None:
     with path.open("ab+") as f:
         fcntl.flock(f, fcntl.LOCK_EX)
         f.seek(0)
-        whole, newline, cut = f.read().rpartition(b"\n")
+        whole, newline, last = f.read().rpartition(b"\n")
+        try:
+            cut = not isinstance(json.loads(last), dict)
+        except (ValueError, RecursionError):
+            cut = True
         if cut:
             f.truncate(len(whole + newline))
+        else:
+            f.write(b"\n")
         f.write(json.dumps(record).encode() + b"\n")
         f.flush()
         os.fsync(f.fileno())

@@ -80,7 +80,7 @@ def tune(
     how = _options(executor, workers, model, fed, clients, search, most)
     began = saved = search.used
     bar = progress_bar(total=search.total, initial=search.used, unit="round")
-    with plain_mode(), _sigterm_exits(file is not None), suppress(StopTraining):
+    with plain_mode(), sigterm_exits(file is not None), suppress(StopTraining):
         try:
             while not search.done:
                 search = cast(_S, search.step(model, fed, clients, **how))
@@ -121,7 +121,7 @@ def _options(
 
 
 @contextmanager
-def _sigterm_exits(wanted: bool) -> Iterator[None]:
+def sigterm_exits(wanted: bool) -> Iterator[None]:
     """Turn SIGTERM into an exception, unless the program has a handler of its own."""
 
     def leave(number: int, frame: object) -> None:
