@@ -33,7 +33,7 @@ from fedlab_edu.rounds.draw import draw_work
 from fedlab_edu.rounds.gather import Sums
 from tests.one_process import MODEL, N, OneProcess, assert_same, node_of, over_flower
 
-from flwr.app import ArrayRecord, Context, Error, Message, RecordDict  # isort: skip
+from flwr.app import Array, ArrayRecord, Context, Error, Message, RecordDict  # isort: skip
 from flwr.clientapp.mod import LocalDpMod  # isort: skip
 from flwr.common.constant import ErrorCode  # isort: skip
 from fedlab_edu.flower import client_app, server  # isort: skip
@@ -76,6 +76,13 @@ def with_metrics(**metrics: Any) -> Callable[[RecordDict], None]:
     return lie
 
 
+def with_bytes(stype: str, data: bytes) -> Callable[[RecordDict], None]:
+    def lie(content: RecordDict) -> None:
+        content["arrays"] = ArrayRecord({"w": Array("float64", (MODEL.d,), stype, data)})
+
+    return lie
+
+
 def lacking(name: str) -> Callable[[RecordDict], None]:
     def lie(content: RecordDict) -> None:
         del content[name]
@@ -93,6 +100,10 @@ LIES = {
     "a matrix": (with_w(np.ones((2, MODEL.d))), "dtype and shape of arrays"),
     "float32": (with_w(np.ones(MODEL.d, dtype=np.float32)), "'torch.float32'"),
     "huge weights": (with_w(np.full(MODEL.d, 1e30)), "length of arrays - w is .*; allowed: 10.0"),
+    "words": (with_w(np.full(MODEL.d, "1")), "arrays is .*numpy.str_.*; allowed: an array of num"),
+    "long floats": (with_w(np.ones(MODEL.d, np.longdouble)), "allowed: an array of numbers"),
+    "no bytes": (with_bytes("numpy.ndarray", b""), "arrays is .*; allowed: an array of numbers"),
+    "of another kind": (with_bytes("torch", b"w"), "arrays is .*; allowed: an array of numbers"),
     "no weights": (lacking("arrays"), r"records is \['metrics'\]; allowed: one named arrays"),
     "no metrics": (lacking("metrics"), r"records is \['arrays'\]; allowed: one named metrics"),
     "an error below 0": (with_metrics(after=[0.5, -100.0]), "error in after is -100.0"),

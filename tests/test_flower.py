@@ -6,6 +6,7 @@ import sys
 import warnings
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -316,6 +317,20 @@ def test_a_run_that_draws_clients_twice_is_refused(fed):
     run = start(MODEL, fed, C, replacement=True)
     with pytest.raises(ValueError, match="replacement is True; allowed: False: a node trains once"):
         over_flower(run, fed, 1, OneProcess(lambda i: node_of(fed)))
+
+
+def test_numbers_that_numpy_does_not_have_are_refused(fed):
+    half = fed.to("cpu", torch.bfloat16)
+    with pytest.raises(ValueError, match=r"dtype of the run is 'torch.bfloat16'; .* torch.float32"):
+        over_flower(start(MODEL, half, C), half, 1, OneProcess(lambda i: node_of(half)))
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_number_of_classes_of_numpys_is_one_of_pythons(fed):
+    other = replace(fed, classes=np.int64(fed.classes))
+    run = start(MODEL, other, C)
+    got = over_flower(run, other, 1, OneProcess(lambda i: node_of(other)))
+    assert_same(got[-1], communicate(start(MODEL, fed, C), MODEL, fed, 5))
 
 
 def test_a_run_from_given_weights_is_the_same_over_flower(fed):

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -88,6 +89,23 @@ def test_in_rounds_it_is_told_losses_and_moves_as_its_rule_says(tmp_path):
     save_run(run, tmp_path / "run")
     assert load_run(tmp_path / "run").tuner.p == run.tuner.p
     assert run.tuner.final.lr == tuner.table.lr[max(range(3), key=run.tuner.p.__getitem__)]
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("given", [np.array([0.25, 0.75]), torch.tensor([0.25, 0.75])])
+def test_probabilities_of_any_array_are_numbers_that_a_file_holds(given, tmp_path):
+    fed, model = digits(clients=14), linear(64, 10)
+    tuners = (MultiplicativeWeights(LocalHP(lr=[0.1, 1]), 9, p=p) for p in (given, (0.25, 0.75)))
+    run, plain = (communicate(start(model, fed, tuner), model, fed) for tuner in tuners)
+    save_run(run, tmp_path / "run")
+    assert load_run(tmp_path / "run").tuner.p == run.tuner.p == plain.tuner.p
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("given", [None, 0.5, "ab", (0.5, None), (math.nan, 1), (1.5, -0.5)])
+def test_what_are_no_probabilities_is_refused(given):
+    with pytest.raises(ValueError, match=r"p is .*; allowed: 2 probabilities"):
+        MultiplicativeWeights(LocalHP(lr=[0.1, 1]), 9, p=given)
 
 
 def test_what_diverges_counts_as_twice_the_largest_loss_and_p_stays_a_distribution():

@@ -132,7 +132,7 @@ class Federation:
     labels: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        whole("classes", self.classes, 0)
+        object.__setattr__(self, "classes", whole("classes", self.classes, 0))
         ok, allowed = len(self.labels) in (0, self.classes), f"{self.classes}, as many as classes"
         require(ok, "labels", len(self.labels), allowed)
         sizes = {len(self.train), len(self.val), len(self.test), len(self.names)}

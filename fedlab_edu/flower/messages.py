@@ -23,9 +23,13 @@ def pack(w: Float[Tensor, " d"]) -> ArrayRecord:
 def unpack(content: RecordDict, name: str) -> Tensor:
     """Return the only array of a record."""
     require(name in content.array_records, "records", sorted(content), f"one named {name}")
-    arrays = content.array_records[name].to_numpy_ndarrays()
+    arrays = content.array_records[name]
     require(len(arrays) == 1, f"arrays in {name}", len(arrays), "1")
-    return torch.tensor(arrays[0])
+    try:
+        return torch.tensor(arrays.to_numpy_ndarrays()[0])
+    except Exception as error:  # whatever NumPy and PyTorch raise for bytes that are no numbers
+        require(False, name, f"{type(error).__name__}: {error}", "an array of numbers")
+        raise
 
 
 def method_name(method: Method) -> str:

@@ -105,6 +105,8 @@ def _begun(run: Run) -> Run:
     """Check a run before its first round over Flower."""
     require_type("run", run, Run, "start(model, sizes)")
     require(not run.replacement, "replacement", True, "False: a node trains once in a round")
+    kind, allowed = str(run.w.dtype), "a type that NumPy has, and so Flower: torch.float32"
+    require(kind != "torch.bfloat16", "dtype of the run", kind, allowed)
     if run.method.init_state(run.w) is None:
         return run
     allowed = "0: client states live on the Flower nodes, from the first round on"

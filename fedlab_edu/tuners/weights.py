@@ -3,6 +3,7 @@
 Khodak et al., *Weight-Sharing Beyond NAS*, section 4.1.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from math import exp, sqrt
@@ -75,9 +76,10 @@ class MultiplicativeWeights(Checked):
         ok = isinstance(self.table, LocalHP) and len(self.table)
         require(ok, "table", self.table, "a LocalHP of at least one row")
         k = len(self.table)
-        p = tuple(self.p) or (1 / k,) * k
-        ok = len(p) == k and all(number(p_j) >= 0 for p_j in p) and abs(sum(p) - 1) < 1e-9
-        require(ok, "p", p, f"{k} probabilities")
+        seen = self.p
+        p = tuple(map(number, seen if isinstance(seen, Iterable) else [seen])) or (1 / k,) * k
+        ok = len(p) == k and min(p) >= 0 and abs(sum(p) - 1) < 1e-9
+        require(ok, "p", seen, f"{k} probabilities")
         object.__setattr__(self, "p", p)
 
     @property
