@@ -76,7 +76,7 @@ def last_known(s: Window) -> float:
 
 
 WINDOW: Mistakes = {
-    "the oldest round has weight 1: it is the newest":
+    "the oldest round has weight 1: give it to the newest":
         lambda s: by_weights(s, seen(s)[::-1], ages(s)),
     "this is the weighted sum: divide it by the sum of the weights":
         lambda s: by_weights(s, seen(s), ages(s), 1.0),

@@ -88,10 +88,16 @@ def uncut(p: list[float]) -> list[float]:
     return [max(raw[: order.index(i) + 1]) for i in range(len(p))]
 
 
+def stepped_up(p: list[float]) -> list[float]:
+    """The correction of Benjamini and Hochberg (1995)."""
+    return [min(len(p) * y / sum(x <= y for x in p) for y in p if y >= x_i) for x_i in p]
+
+
 HOLM: Mistakes = {
     "this is Bonferroni's correction: only the smallest is multiplied by m": lambda p: [
         min(1.0, len(p) * x) for x in p
     ],
+    "this is Benjamini and Hochberg's correction: multiply by m, m - 1, ..., 1": stepped_up,
     "the smallest is multiplied by m, not by m - 1": lambda p: ordered(
         p, lambda j, m, x: max(m - j - 1, 1) * x
     ),

@@ -85,6 +85,15 @@ def holm(p):
     return [min(1.0, len(p) * x) for x in p]
 
 
+@wrong("ex10.2", "holm step up", "Benjamini and Hochberg's correction")
+def holm(p):
+    order = sorted(range(len(p)), key=lambda i: p[i])
+    out, least = [0.0] * len(p), 1.0
+    for j, i in reversed([*enumerate(order)]):
+        out[i] = least = min(least, len(p) * p[i] / (j + 1))
+    return out
+
+
 @wrong("ex10.2", "holm one less", "by m, not by m - 1")
 def holm(p):
     order = sorted(range(len(p)), key=lambda i: p[i])
