@@ -1,5 +1,7 @@
 """Averages and server steps against hand-computed numbers and independent vectors."""
 
+import math
+
 import pytest
 import torch
 
@@ -27,10 +29,10 @@ def test_scaling_the_sizes_or_permuting_the_clients_changes_nothing():
     torch.testing.assert_close(weighted_average(W[order], n[order]), average)
 
 
-@pytest.mark.parametrize("n", [[0, 0], [-1, 2]])
+@pytest.mark.parametrize("n", [[0, 0], [-1, 2], [1.0, math.nan], []])
 def test_weights_that_cannot_average_are_refused(n):
     with pytest.raises(ValueError, match=r"n is \[.*finite weights of at least 0"):
-        weighted_average(torch.zeros(2, 3), torch.tensor(n))
+        weighted_average(torch.zeros(len(n), 3), torch.tensor(n))
 
 
 def test_whole_numbers_are_no_models():

@@ -115,6 +115,14 @@ MISFITS = {
         from_module(nn.Sequential(nn.Flatten(), nn.Linear(64, 1)), MSE), IMAGES, Y.float()[:, None],
         r"shape of the loss is \(2, 1\); allowed: \(2,\)",
     ),
+    "a loss that is one number": (
+        from_module(nn.Sequential(nn.Flatten(), nn.Linear(64, 1)), lambda outputs, y: 1.0),
+        IMAGES, Y.float(), "loss is 'float'; allowed: a Tensor: one number for each example",
+    ),
+    "a loss of NumPy's": (
+        from_module(nn.Sequential(nn.Flatten(), nn.Linear(64, 1)), lambda outputs, y: y.numpy()),
+        IMAGES, Y.float(), "loss is 'ndarray'; allowed: a Tensor: one number for each example",
+    ),
 }  # fmt: skip
 
 

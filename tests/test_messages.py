@@ -190,7 +190,7 @@ def test_columns_of_tables_and_odd_arrays_are_columns_of_hyperparameters(lr):
 
 @pytest.mark.parametrize(
     "value",
-    [None, "0.1", ["a"], 1j, {"a": 1}, object(), np.array(["1"])],
+    [None, "0.1", ["a"], 1j, {"a": 1}, object(), np.array(["1"]), 10**400],
 )
 def test_what_is_no_number_is_no_hyperparameter(value):
     text = said(lambda: LocalHP(lr=value))

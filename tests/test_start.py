@@ -114,9 +114,10 @@ def test_training_goes_on_from_a_network_trained_before(fed):
         (torch.zeros(1, 650), r"shape of w is \(1, 650\); allowed: \(650,\)"),
         (torch.zeros(650).long(), "dtype of w is 'torch.int64'; allowed: floats"),
         (torch.zeros(650).to_sparse(), "layout of w is 'torch.sparse_coo'; allowed: dense"),
+        (torch.zeros(650, device="meta"), "device of w is 'meta'; allowed: one that holds numbers"),
         (torch.full((650,), torch.nan), r"w \(650 of 650 values\) is \[nan, .*; allowed: finite"),
     ],
-    ids=["list", "shorter", "matrix", "whole numbers", "sparse", "NaN"],
+    ids=["list", "shorter", "matrix", "whole numbers", "sparse", "meta", "NaN"],
 )
 def test_weights_that_are_none_of_the_model_are_refused(w, message, fed):
     with pytest.raises(ValueError, match=message):

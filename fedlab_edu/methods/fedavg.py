@@ -27,7 +27,7 @@ def weighted_average(W: Float[Tensor, "B d"], n: Num[Tensor, " B"]) -> Float[Ten
     """
     require(W.is_floating_point(), "dtype of W", str(W.dtype), "floats")
     n = as_float64(n)
-    ok = n.shape == W.shape[:1] and n.min() >= 0 and 0 < n.sum() < inf
+    ok = n.shape == W.shape[:1] and (n >= 0).all() and 0 < n.sum() < inf
     require(ok, "n", n, f"{len(W)} finite weights of at least 0, one above 0")
     return (n / n.sum()).to(W) @ W
 

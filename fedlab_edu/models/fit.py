@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from fedlab_edu.models.model import ONE_AT_A_TIME, Model, cross_entropy
-from fedlab_edu.validate import require
+from fedlab_edu.validate import require, require_type
 
 
 @torch.no_grad()
@@ -37,10 +37,11 @@ def check_fit(model: Model, w: Float[Tensor, " d"], x: Tensor, y: Tensor, labels
     if classes:
         _check_classes(outputs, labels)
     try:
-        model.loss(outputs, y)
+        losses = model.loss(outputs, y)
     except Exception as error:
         allowed = f"what the loss takes with outputs of shape {shape} ({_first_line(error)})"
         require(False, "targets", f"{y.dtype} of shape {tuple(y.shape)}", allowed)
+    require_type("loss", losses, Tensor, "one number for each example")
     with torch.enable_grad():
         losses = model.losses(outputs, y)
     allowed = "a function of outputs and targets; weights belong to net, weight_decay to LocalHP"

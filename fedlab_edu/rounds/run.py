@@ -170,6 +170,7 @@ def _checked(w: object, model: Model) -> Tensor:
     require_type("w", w, Tensor, "another run's w, or model.flatten(net)")
     assert isinstance(w, Tensor)
     require(w.layout == torch.strided, "layout of w", str(w.layout), "dense, as of w.to_dense()")
+    require(not w.is_meta, "device of w", "meta", "one that holds numbers")
     require(tuple(w.shape) == (model.d,), "shape of w", tuple(w.shape), f"{(model.d,)}")
     require(w.is_floating_point(), "dtype of w", str(w.dtype), "floats")
     require_all(w.isfinite(), "w", w, "finite numbers")

@@ -48,7 +48,7 @@ class _Columns:
             try:  # PyTorch does not take all arrays, and no columns of tables
                 column = torch.as_tensor(given, dtype=torch.float64, device="cpu")
                 column = column.to_dense().detach().clone()
-            except (TypeError, ValueError, RuntimeError):
+            except (TypeError, ValueError, RuntimeError, OverflowError):
                 require(False, f.name, seen, "a number, or one number per configuration")
             require(column.dim() <= 1 and column.numel(), f.name, seen, "a number or a column (k,)")
             require_all(f.metadata["ok"](column), f.name, seen, f.metadata["allowed"])
