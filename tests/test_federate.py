@@ -326,6 +326,17 @@ def test_data_sets_of_other_kinds_are_refused_by_name(data, message):
         federate(data, rows=[[0, 1]])
 
 
+@pytest.mark.parametrize("missing", [None, pd.NA])
+@pytest.mark.parametrize("like", [1.5, "a"])
+def test_of_a_long_column_only_the_values_that_are_missing_are_shown(missing, like):
+    column = [like] * 30
+    column[20] = missing
+    with pytest.raises(
+        ValueError, match=r"y \(1 of 30 values\) is \[(None|<NA>)\]; allowed: class"
+    ):
+        federate([[0.5]] * 30, pd.Series(column, dtype=object), [range(30)])
+
+
 def test_a_data_set_has_its_own_targets():
     with pytest.raises(ValueError, match=r"y is \[\[0, 2\], .*; allowed: None, as x is a Dataset"):
         federate(Pairs(X, Y), ROWS)

@@ -299,6 +299,23 @@ def test_a_hub_of_numbers_in_several_columns(tmp_path):
         hub("parquet", x=["u", "w"], y="price", by="who", **options)
 
 
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ("who", "a value of who is None; allowed: one in each row"),
+        ("u", r"u \(1 of 13 values\) is \[None\]; allowed: "),
+        ("price", r"price \(1 of 13 values\) is \[None\]; allowed: "),
+    ],
+)
+def test_a_value_that_is_missing_in_a_table_is_named(column, message, tmp_path):
+    rows: dict[str, list[Any]] = {"who": ["a"] * 13, "u": [0.5] * 13, "price": [1] * 13}
+    rows[column][12] = None
+    datasets.Dataset.from_dict(rows).to_parquet(tmp_path / "f")
+    options = {"data_files": str(tmp_path / "f"), "cache_dir": str(tmp_path / "c")}
+    with pytest.raises(ValueError, match=message):
+        hub("parquet", x=["u"], y="price", by="who", **options)
+
+
 # ------------------------------------- the papers' data sets, in files with the schema of the Hub
 
 
@@ -476,6 +493,8 @@ def test_one_partition_without_a_list_is_refused_by_name(unchecked):
         ({"by": "writer", "clients": 8}, "clients is 8; allowed: up to 7"),
         ({"by": "writer", "clients": 0}, "clients is 0; allowed: a whole number of at least 1"),
         ({"by": "iid"}, "clients is None; allowed: a whole number of at least 1"),
+        ({"by": "label", "clients": 2, "alpha": 0}, "alpha is 0; allowed: a finite number above 0"),
+        ({"clients": 2, "seed": -1}, "seed is -1; allowed: a whole number of at least 0"),
     ],
 )
 def test_what_cannot_be_divided_is_named(options, message, local):

@@ -1,7 +1,7 @@
 """Arrays of your own as tensors: inputs, targets with the names of their classes, and rows."""
 
 from collections.abc import Mapping
-from numbers import Integral
+from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
@@ -144,6 +144,9 @@ def _from_numpy(name: str, values: Any, allowed: str) -> Tensor:
             array = np.array(values, dtype=object)
     except (TypeError, ValueError):  # lists of several lengths
         array = np.empty(0, dtype=object)
+    if array.dtype.kind == "O" and array.size:
+        fine = np.array([isinstance(one, Number | str) for one in array.flat])
+        require_all(fine, name, values if array.ndim < 2 else [*array.flat], allowed)
     ok = array.dtype.kind in "biuf" and array.itemsize <= 8 and not np.ma.is_masked(values)
     ok = ok and not (array.dtype.kind == "u" and array.size and array.max() >= 2**63)
     require(ok, name, values, allowed)

@@ -33,7 +33,7 @@ from fedlab_edu.data.columns import read_inputs, side_by_side
 from fedlab_edu.data.partition import FRACTIONS, enough, federate, split
 from fedlab_edu.data.shakespeare import VOCABULARY, encode
 from fedlab_edu.seeds import generator
-from fedlab_edu.validate import extra, require, require_all, whole
+from fedlab_edu.validate import extra, positive, require, require_all, whole
 
 
 def hub(
@@ -66,6 +66,8 @@ def hub(
     for argument, wanted in {"x": x, "y": y, "by": y if dealt else by}.items():
         for column in [wanted] if isinstance(wanted, str) else wanted:
             require(column in columns, argument, column, f"one of the columns {columns}")
+    ok, allowed = dealt or None not in every.unique(by), "one in each row, to tell its client"
+    require(ok, f"a value of {by}", None, allowed)
     if dealt:
         whole("clients", clients, 1, len(every), f"from 1 to {len(every)}, the examples")
     parts = source.partitioners["train"]
@@ -112,6 +114,7 @@ def _load(
     if clients is not None or by in ("iid", "label"):
         allowed = "a whole number of at least 1, or, with a column, None"
         clients = whole("clients", clients, 1, allowed=allowed)
+    seed, alpha = whole("seed", seed, 0), positive("alpha", alpha)
     parts: Any = partitioner.NaturalIdPartitioner(by)
     if by == "iid":
         parts = partitioner.IidPartitioner(clients)
