@@ -67,6 +67,21 @@ def test_the_cheapest_to_decide_is_the_claim_whose_effect_is_largest_for_its_sca
     assert many > seeds
 
 
+def test_claims_of_ones_own_are_corrected_for_those_that_are_judged_with_them():
+    def claim(*differences: float) -> Verdict:
+        return Verdict("mine", "", "", "a", "b", None, None, differences)
+
+    clear = claim(-1.0, -2.0, -3.0, -2.0, -4.0)
+    p = stats.ttest_1samp(clear.differences, 0.0).pvalue
+    (alone,) = judged.judge([clear])
+    assert (alone.verdict, alone.p, alone.p_holm) == ("reproduced", p, p)
+    open_, few = claim(1.0, -1.0, 2.0, -2.0, 0.5), claim(-1.0, -1.1)
+    first, *others, last = judged.judge([clear] + [open_] * 9 + [few])
+    assert (first.verdict, first.p_holm) == ("undecided", pytest.approx(10 * p))
+    assert {v.verdict for v in others} == {"undecided"}
+    assert last.verdict == "not tried"
+
+
 def write(folder: Path, dataset: str, errors: dict[str, list[float]]) -> None:
     experiment = EXPERIMENTS["fedex-figure6"]
     budget = experiment.workload(dataset, "book").budget

@@ -96,7 +96,12 @@ def seeds_needed(sd: float, points: float = 1.0, level: float = LEVEL) -> int:
 
 def verdicts(folder: str | Path) -> list[Verdict]:
     """Judge each claim whose experiment is `recorded` in the folder, in the order of the papers."""
-    found = [claim for record in recorded(folder) for claim in _claims(*record)]
+    return judge([claim for record in recorded(folder) for claim in _claims(*record)])
+
+
+def judge(claims: Sequence[Verdict]) -> list[Verdict]:
+    """Return the claims with p-values and verdicts of their differences, corrected together."""
+    found = list(claims)
     tried = [i for i, v in enumerate(found) if len(v.differences) >= LEAST]
     p = [_p(found[i].differences) for i in tried]
     for i, one, corrected in zip(tried, p, holm(p), strict=True):
