@@ -64,12 +64,12 @@ def test_each_record_and_each_experiment_is_on_the_page():
 
 
 @pytest.mark.parametrize("path", sorted(RECORDS.glob("curves/*")), ids=lambda path: path.stem)
-def test_runs_made_again_for_their_curves_are_runs_of_the_record_up_to_rounding(path):
+def test_runs_made_again_for_their_curves_are_those_of_the_record_without_up_to_rounding(path):
     first, again = (
         {(r["variant"], r["seed"]): r for r in map(json.loads, text.splitlines())}
         for text in ((RECORDS / path.name).read_text("utf-8"), path.read_text("utf-8"))
     )
-    assert again.keys() == first.keys()
+    assert again.keys() == {key for key, run in first.items() if "curve" not in run}
     near = 0
     for key, run in again.items():
         assert run["budget"] == first[key]["budget"]
@@ -77,4 +77,4 @@ def test_runs_made_again_for_their_curves_are_runs_of_the_record_up_to_rounding(
         assert end[0] == run["rounds"]
         assert target not in run or end[1] == round(run[target], 4)
         near += all(abs(run[t] - first[key][t]) < 1e-4 for t in ("global", "personalised"))
-    assert near > 0.8 * len(first)  # the others' training is chaotic
+    assert near > 0.8 * len(again)  # the others' training is chaotic

@@ -74,6 +74,11 @@ def test_no_formula_is_left_as_latex(light):
     assert light.locator("mjx-merror").count() == 0
 
 
+@pages()
+def test_no_table_leaves_out_rows(light):
+    assert light.get_by_text(re.compile(r"\d+ rows × \d+ columns")).count() == 0
+
+
 AXE = ROOT / "node_modules/axe-core/axe.min.js"  # there once the book is built
 # Of texts in one colour and size on one ground, axe measures the contrast of the first, for all
 # take half of its time; of words of code, which are half of a page's elements, only the first of
