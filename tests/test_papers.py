@@ -323,10 +323,13 @@ def test_a_file_that_is_no_record_is_refused_and_left_alone(tmp_path):
         assert path.read_text() == text
 
 
-def test_a_whole_last_record_counts_and_stays_without_its_line_end(tmp_path):
+@pytest.mark.parametrize(("end", "last"), [(b"\n", b""), (b"\r", b"\r"), (b"\r\n", b"\r\n")])
+def test_records_count_and_stay_with_line_ends_of_other_systems_and_without_the_last(
+    tmp_path, end, last
+):
     records = run(tmp_path / "a", seeds=[0])
     path = tmp_path / "a" / "small-tiny-book.jsonl"
-    path.write_bytes(path.read_bytes()[:-1])
+    path.write_bytes(end.join(path.read_bytes().splitlines()) + last)
     assert read_records(path, SMALL) == records
     assert run(tmp_path / "a", seeds=[0, 1]) == run(tmp_path / "b")
 

@@ -30,6 +30,7 @@ EXPERIMENTS = {
     one.name: one for one in (*FEDEX, FOURIER, BAGS, *TABLES_1_TO_5, *FIGURES, *FEDPOP, NOISE)
 }
 _MOST = 10_000  # seeds
+_ENDS = b"\n", b"\r"  # of lines, also from other systems
 _RATES = {"global", "personalised", "error"}  # fields of records, from 0 to 1
 
 
@@ -183,7 +184,7 @@ def read_records(path: str | Path, experiment: Experiment) -> list[Record]:
     """
     path, records = Path(path), dict[tuple[str, int], Record]()
     variants = {variant.name: variant for variant in experiment.variants}
-    lines = path.read_bytes().split(b"\n") if path.exists() else [b""]
+    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
     for number, line in enumerate(lines, 1):
         try:
             record = json.loads(line)
@@ -193,7 +194,7 @@ def read_records(path: str | Path, experiment: Experiment) -> list[Record]:
             ok = ok and all(isinstance(x, float | int) and 0 <= x <= 1 for x in rates)
             ok = ok and record["budget"] == next(iter(records.values()), record)["budget"]
         except (ValueError, TypeError, LookupError, RecursionError):
-            if number == len(lines):  # empty, or cut short
+            if not line.endswith(_ENDS):  # the last one, cut short
                 break
             ok = False
         allowed = f"a record of a run of {experiment.name}, all with one budget"
@@ -207,13 +208,14 @@ def _append(path: Path, record: Record) -> None:
     with path.open("ab+") as f:
         fcntl.flock(f, fcntl.LOCK_EX)
         f.seek(0)
-        whole, newline, last = f.read().rpartition(b"\n")
+        lines = f.read().splitlines(keepends=True)
+        last = lines.pop() if lines and not lines[-1].endswith(_ENDS) else b""
         try:
             cut = not isinstance(json.loads(last), dict)
         except (ValueError, RecursionError):
             cut = True
         if cut:
-            f.truncate(len(whole + newline))
+            f.truncate(sum(map(len, lines)))
         else:
             f.write(b"\n")
         f.write(json.dumps(record).encode() + b"\n")
