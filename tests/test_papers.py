@@ -316,7 +316,7 @@ def test_a_file_that_is_no_record_is_refused_and_left_alone(tmp_path):
     lines = ["hello", "[1]", '{"seed": 3}', "[" * 10**5, *changed]
     path.write_text(json.dumps(good) + "\n")
     assert read_records(path, SMALL) == [good]
-    for text in (line + "\n" for line in lines):
+    for text in (*(line + "\n" for line in lines), '{"seed": 3}'):
         path.write_text(text)
         with pytest.raises(ValueError, match=r"line 1 is .* a record of a run of small"):
             reproduce(SMALL, "tiny", folder=tmp_path)

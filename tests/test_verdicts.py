@@ -80,6 +80,8 @@ def test_claims_of_ones_own_are_corrected_for_those_that_are_judged_with_them():
     assert (first.verdict, first.p_holm) == ("undecided", pytest.approx(10 * p))
     assert {v.verdict for v in others} == {"undecided"}
     assert last.verdict == "not tried"
+    (cut,) = judged.judge([alone._replace(differences=clear.differences[:2])])
+    assert (cut.verdict, cut.p, cut.p_holm) == ("not tried", None, None)
 
 
 def write(folder: Path, dataset: str, errors: dict[str, list[float]]) -> None:

@@ -188,14 +188,17 @@ def read_records(path: str | Path, experiment: Experiment) -> list[Record]:
     for number, line in enumerate(lines, 1):
         try:
             record = json.loads(line)
+        except (ValueError, RecursionError):
+            if not line.endswith(_ENDS):  # the last one, cut short
+                break
+            record = None
+        try:
             ok = type(record["seed"]) is int and isinstance(record["budget"], dict)
             ok = ok and record.keys() >= variants[record["variant"]].FIELDS
             rates = [record[name] for name in _RATES & record.keys()]
             ok = ok and all(isinstance(x, float | int) and 0 <= x <= 1 for x in rates)
             ok = ok and record["budget"] == next(iter(records.values()), record)["budget"]
-        except (ValueError, TypeError, LookupError, RecursionError):
-            if not line.endswith(_ENDS):  # the last one, cut short
-                break
+        except (TypeError, LookupError):
             ok = False
         allowed = f"a record of a run of {experiment.name}, all with one budget"
         require(ok, f"{path}, line {number}", line[:80], allowed)

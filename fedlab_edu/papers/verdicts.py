@@ -101,7 +101,7 @@ def verdicts(folder: str | Path) -> list[Verdict]:
 
 def judge(claims: Sequence[Verdict]) -> list[Verdict]:
     """Return the claims with p-values and verdicts of their differences, corrected together."""
-    found = list(claims)
+    found = [v._replace(p=None, p_holm=None, verdict="not tried") for v in claims]
     tried = [i for i, v in enumerate(found) if len(v.differences) >= LEAST]
     p = [_p(found[i].differences) for i in tried]
     for i, one, corrected in zip(tried, p, holm(p), strict=True):
