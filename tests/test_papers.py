@@ -256,7 +256,7 @@ def test_a_signal_ends_all_workers_which_begin_no_other_seed(number, error, tmp_
             time.sleep(0.05)
         os.kill(os.getpid(), number)
 
-    stopper = Thread(target=stop)
+    stopper = Thread(target=stop, daemon=True)
     stopper.start()
     with pytest.raises(error):
         reproduce(one, "digits", seeds=seeds, folder=tmp_path, say=id, workers=2)
