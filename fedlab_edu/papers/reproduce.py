@@ -184,21 +184,16 @@ def read_records(path: str | Path, experiment: Experiment) -> list[Record]:
     """
     path, records = Path(path), dict[tuple[str, int], Record]()
     variants = {variant.name: variant for variant in experiment.variants}
-    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    lines = _lines(path.read_bytes()) if path.exists() else []
     for number, line in enumerate(lines, 1):
         try:
             record = json.loads(line)
-        except (ValueError, RecursionError):
-            if not line.endswith(_ENDS):  # the last one, cut short
-                break
-            record = None
-        try:
             ok = type(record["seed"]) is int and isinstance(record["budget"], dict)
             ok = ok and record.keys() >= variants[record["variant"]].FIELDS
             rates = [record[name] for name in _RATES & record.keys()]
             ok = ok and all(isinstance(x, float | int) and 0 <= x <= 1 for x in rates)
             ok = ok and record["budget"] == next(iter(records.values()), record)["budget"]
-        except (TypeError, LookupError):
+        except (ValueError, TypeError, LookupError, RecursionError):
             ok = False
         allowed = f"a record of a run of {experiment.name}, all with one budget"
         require(ok, f"{path}, line {number}", line[:80], allowed)
@@ -206,20 +201,25 @@ def read_records(path: str | Path, experiment: Experiment) -> list[Record]:
     return [*records.values()]
 
 
+def _lines(text: bytes) -> list[bytes]:
+    """Return the lines with their ends, without a last one that a crash cut short."""
+    lines = text.splitlines(keepends=True)
+    if lines and not lines[-1].endswith(_ENDS):
+        try:
+            json.loads(lines[-1])
+        except (ValueError, RecursionError):
+            lines.pop()
+    return lines
+
+
 def _append(path: Path, record: Record) -> None:
     """Add a line under a lock, after removing a last line that a crash cut short."""
     with path.open("ab+") as f:
         fcntl.flock(f, fcntl.LOCK_EX)
         f.seek(0)
-        lines = f.read().splitlines(keepends=True)
-        last = lines.pop() if lines and not lines[-1].endswith(_ENDS) else b""
-        try:
-            cut = not isinstance(json.loads(last), dict)
-        except (ValueError, RecursionError):
-            cut = True
-        if cut:
-            f.truncate(sum(map(len, lines)))
-        else:
+        lines = _lines(f.read())
+        f.truncate(sum(map(len, lines)))
+        if lines and not lines[-1].endswith(_ENDS):
             f.write(b"\n")
         f.write(json.dumps(record).encode() + b"\n")
         f.flush()
