@@ -61,7 +61,7 @@ class MultiplicativeWeights(Checked):
     Args:
         rounds: the planned number of rounds, which sets the step size.
         importance_weighting: see `multiplicative_weights`.
-        score: what moves p: "loss", as in the paper, or "error".
+        score: "loss", as in the paper, or "error".
         p: (k,), the probability of each row; equal at first.
     """
 

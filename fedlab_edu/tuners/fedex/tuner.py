@@ -29,8 +29,8 @@ class FedEx(Checked):
         cutoff: when the entropy of theta, in nats, falls below it, theta stops, and all clients
             train with the most likely row.
         eta0: see `step_size`.
-        score: "error", the share of validation examples that are wrong, or "loss". The score of a
-            client that has diverged is at least the round's highest and at least the baseline.
+        score: "error", the share of validation examples that are wrong, or "loss". Theta's step
+            gives a diverged client the round's highest score, or the baseline if that is higher.
         difference: take the change by local training, the score after it minus that before.
         first_baseline: "zero" takes 0 in the first round, in which every row that was drawn then
             loses to those that were not (with `difference` it wins if training has helped); "skip"
@@ -41,9 +41,8 @@ class FedEx(Checked):
 
     State:
         thetas: the distribution of each axis.
-        sums: ``sum_age gamma^age x_age`` over the rounds in which a client could validate, with x
-            the mean score, the mean size of the numbers that make up the scores (`gradient` ignores
-            their rounding), and 1.
+        sums: ``sum_age gamma^age x_age`` over the rounds in which a client could validate, for
+            three x: the mean score, the mean scale of the scores (see `gradient`), and 1.
 
     Source: Khodak et al. (2021), Algorithm 2 and appendix C, where the baseline lacks the weights
     |V_i| that it has here and in their code; (2020), section 4.2, for the cutoff; their code for
@@ -136,11 +135,11 @@ class FedEx(Checked):
 
     def _moved(self, result: Round, scores: list[float], scale: list[float]) -> tuple[Theta, ...]:
         """Return the distribution of each axis after a step."""
-        lam, (_, numbers, weight) = self.baseline, self.sums
+        lam, (_, scales, weight) = self.baseline, self.sums
         worst = max(*scores, lam)  # a client that has diverged must not gain
         lost = result.diverged.tolist()
         scores = [worst if bad else s for s, bad in zip(scores, lost, strict=True)]
-        before = numbers / weight if weight else 0.0
+        before = scales / weight if weight else 0.0
         scale = [max(m, before) for m in scale]
         places = np.unravel_index(result.row.tolist(), self.axes)
         rows, size = [place.tolist() for place in places], result.size.tolist()
@@ -150,7 +149,7 @@ class FedEx(Checked):
         )
 
     def _scores(self, result: Round) -> tuple[list[float], list[float]]:
-        """Return the score of each client, and the size of the numbers that make it up."""
+        """Return each client's score and its scale, see `gradient`."""
         after, before = getattr(result.after, self.score), getattr(result.before, self.score)
         if not self.difference:
             return after.tolist(), after.abs().tolist()

@@ -89,9 +89,9 @@ def clocked(
 
     If members wait, the numbers are those of the search alone. Otherwise a member compares itself
     with the others as soon as it has trained T_g more rounds. Scores cover the rounds that a member
-    has ended since it was copied. A member may copy one with more or fewer rounds than its own, and
-    keeps its own round number. Rounds that end at the same time, up to a relative 1e-9, are handled
-    together: if all take equally long, the numbers are those of the search alone.
+    has ended since it last copied another. It may copy one with more or fewer rounds than its own,
+    and keeps its own round number. Rounds that end at the same time, up to a relative 1e-9, are
+    handled together: if all take equally long, the numbers are those of the search alone.
 
     Args:
         search: a search before its first round, of at most a million rounds.

@@ -53,7 +53,7 @@ class FedPopL:
 
     Fields:
         base, table: beta^0, and beta^1, ..., beta^K.
-        box: see `box_corners`; kept, since to compute it in each round costs a tenth of a search.
+        box: see `box_corners`; kept, because computing it in each round takes a tenth of a search.
         evolution, local: the rules; from round R on, no vector is replaced.
         first, played: the rounds of the search before this tuner, and of this tuner.
         told: the scores of each vector since the last copy.
@@ -78,8 +78,7 @@ class FedPopL:
         """Give the k-th vector to the k-th client; nothing is drawn."""
         K = len(self.table)
         require(len(who) == K, "clients of a round", len(who), f"{K}, one for each vector")
-        rows = torch.arange(K)
-        return rows[[self.best] * K] if self._over else rows
+        return torch.tensor([self.best] * K) if self._over else torch.arange(K)
 
     def tell(self, result: Round) -> "FedPopL":
         """Return the tuner after a round; every T_l rounds the worst vectors copy the best.

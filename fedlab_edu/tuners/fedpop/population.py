@@ -37,8 +37,8 @@ _P = TypeVar("_P", bound="FedPop")
 def fedpop_g(search: _P, members: Sequence[int]) -> _P:
     """Play FedPop-G of Algorithm 1: members that are among the worst copy one of the best.
 
-    Members do so every T_g of their rounds, but not after their last. Every member that is alive is
-    compared, unless it has not trained since it was itself copied.
+    Members do so every T_g of their rounds, but not after their last. All that are alive are
+    compared, except those that have not trained since they last copied another.
     """
     if not search.G or len(search.alive) == 1:
         return search
@@ -74,7 +74,7 @@ class Birth(NamedTuple):
     """A configuration that a member trains with from some round on.
 
     Fields:
-        round: the rounds of the search before it.
+        round: the number of rounds that the member had trained before.
         member, parent: places in the population; the parent is None at the start of the search.
         c, b: the clients' base beta^0, and the server's alpha.
     """
@@ -152,8 +152,8 @@ class FedPop(Race):
     def score_at(self, a: int, t: int) -> float:
         """Return the score of a member after its round t, eq. (5).
 
-        It is over the last T_g rounds since the member was copied, without those in which no client
-        could validate; NaN if no round is left.
+        It is over the last T_g rounds since the member last copied another, without those in which
+        no client could validate; NaN if no round is left.
         """
         births = (birth.round for birth in reversed(self.births) if birth.member == a)
         born = next(round_ for round_ in births if round_ <= t)
@@ -187,8 +187,8 @@ def fedpop(
         G: whether members copy one another.
         L: whether the clients of a member copy one another's vectors; without it all have its base.
         local: the options of FedPop-L; None stands for ``Local()``.
-        T_g: the rounds between two comparisons of members; a score covers as many. None stands for
-            max(1, R_c // 10), as in the paper: 80 of 800.
+        T_g: the rounds between two comparisons of members; a score covers the last T_g. None stands
+            for max(1, R_c // 10), as in the paper: 80 of 800.
         eps, p_re, rho, gamma, coin: see `Evolution`.
         weighted: weight a member's score by numbers of validation examples, as in the authors'
             code. As printed, all clients have the same weight.

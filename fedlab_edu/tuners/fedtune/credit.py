@@ -20,7 +20,7 @@ from fedlab_edu.tuners.fedtune.rules import step
 from fedlab_edu.validate import number, require
 
 Loss = Literal["cross_entropy", "half_squared", "linear"]
-HUGE = 1e100  # what is above has diverged: its square may be no number
+HUGE = 1e100  # larger outputs have diverged: their squares may overflow
 
 
 def diverged(outputs: Float[Tensor, "N M C"]) -> Bool[Tensor, " N"]:
@@ -54,7 +54,7 @@ def credit(
 def checked(outputs: Any, q: Any, y: Any, loss: Any) -> tuple[Tensor, Tensor, Tensor]:
     """Return the arguments of `credit` as tensors on one device."""
     f = as_float64(outputs).detach()
-    y = y if isinstance(y, Tensor) else np.asarray(y)  # which keeps all digits of a list's
+    y = y if isinstance(y, Tensor) else np.asarray(y)  # keeps all digits of a list
     q, y = as_float64(q).to(f.device), torch.as_tensor(y, device=f.device)
     shape = tuple(f.shape)
     require(f.dim() == 3 and f.numel(), "shape of outputs", shape, "(N, M, C), none of them 0")
@@ -69,7 +69,7 @@ def checked(outputs: Any, q: Any, y: Any, loss: Any) -> tuple[Tensor, Tensor, Te
     if loss == "cross_entropy":
         ok = y.dim() == 1 and ((y >= 0) & (y < C) & (y == y.round())).all()
         require(ok, "y", y, f"{M} classes, whole numbers from 0 to {C - 1}")
-    elif not callable(loss):  # what a function takes is its own affair
+    elif not callable(loss):  # a function may take targets of any shape
         require(y.numel() == M * C, "shape of y", tuple(y.shape), f"{(M, C)}, that of F")
     return f, q, y
 

@@ -1,4 +1,4 @@
-"""The ensemble of FedTune's server: what the clients' models say about its validation data."""
+"""The ensemble of FedTune's server: the outputs of the clients' models on its validation data."""
 
 from math import nan
 
@@ -25,17 +25,17 @@ def train_ensemble(begun: Run, model: Model, fed: Federation) -> tuple[Run, Floa
     N = len(fed)
     work = draw_work(begun, fed.sizes, N)
     sums = Sums([begun], [work], fed.sizes)
-    said: dict[int, Tensor] = {}
+    outputs_of: dict[int, Tensor] = {}
 
     def part(tile: Tile) -> Part:
         outputs = _outputs(model, tile.update.personal, fed.val)
         finite = tile.finite & ~diverged(outputs).cpu()
         outputs[~finite.to(outputs.device)] = nan
-        said.update(zip(work.client[tile.place].tolist(), outputs, strict=True))
-        return sums.part(tile._replace(finite=finite))  # what has diverged is in neither average
+        outputs_of.update(zip(work.client[tile.place].tolist(), outputs, strict=True))
+        return sums.part(tile._replace(finite=finite))  # diverged clients are in neither average
 
     train_clients([begun], [work], model, fed.train, fed.val, part, sums.add)
-    return sums.finish()[0], torch.stack([said[i] for i in range(N)])
+    return sums.finish()[0], torch.stack([outputs_of[i] for i in range(N)])
 
 
 @torch.no_grad()

@@ -64,8 +64,13 @@ def fedtune_round(search: "FedTune", model: Model, fed: Federation) -> "FedTune"
 
 
 class FedTuneRound(NamedTuple):
-    """One round: each client's row of the table, the ensemble's loss on the server's data, and
-    each client's credit, without a baseline: -inf if the client has diverged."""
+    """One round of FedTune.
+
+    Fields:
+        z: (N,), each client's row of the table.
+        loss: of the ensemble on the server's data.
+        credit: (N,), ``-d_i`` of each client, without a baseline; -inf if it has diverged.
+    """
 
     z: tuple[int, ...]
     loss: float

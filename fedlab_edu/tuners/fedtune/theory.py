@@ -19,7 +19,7 @@ def concrete(pi: Any, gumbel: Any, temperature: float) -> Float[Tensor, " H"]:
     As the temperature falls to 0 it becomes onehot(argmax(log pi + gumbel)), which is a draw from
     pi if the gumbels are ``-log(-log u)`` of uniform u.
 
-    Source: FedTune, eq. (6), its sum over all H rows; Maddison, Mnih, Teh (2017).
+    Source: FedTune, eq. (6), whose pi_l^l is a misprint of pi_i^l; Maddison, Mnih, Teh (2017).
     """
     pi, gumbel = as_float64(pi), as_float64(gumbel)
     require(pi.dim() == 1 and (pi > 0).all(), "pi", pi, "numbers above 0")
