@@ -35,7 +35,7 @@ class BagOfNGrams(Checked):
         tokeniser: see `tokeniser`.
         stop_words: leave out scikit-learn's English stop words.
         lowercase: convert texts to lower case.
-        order: n-grams of 1 to that many tokens.
+        order: n-grams of 1 to ``order`` tokens.
         binary: whether an n-gram occurs, not how often.
         weights, alpha: "naive-bayes" is `naive_bayes`, "inverse-frequency" `inverse_frequency`,
             each with smoothing parameter alpha.

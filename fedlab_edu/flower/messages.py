@@ -40,7 +40,7 @@ def method_name(method: Method) -> str:
 def read_answer(
     content: RecordDict, w: Float[Tensor, " d"], n: int, classes: int, largest: float = inf
 ) -> Tile:
-    """Return a client's answer, whose honesty is not assumed, as a tile of one client.
+    """Check a client's answer, which may be hostile, and return it as a tile of one client.
 
     Personal models and client states stay on the nodes: in ``update`` the model stands for both.
 

@@ -1,4 +1,4 @@
-"""The nodes of a federation, looked up again and again: which node is which client's."""
+"""The nodes of a federation, looked up before each round: which node holds which client."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -107,7 +107,7 @@ def named(faults: dict[int, str]) -> str:
 
 
 def content_of(reply: Message) -> RecordDict:
-    """Return what a node has answered; its error becomes a ValueError."""
+    """Return the content of a node's reply; raise a ValueError with the node's error."""
     if reply.has_error():
         raise ValueError(reply.error.reason)
     return reply.content

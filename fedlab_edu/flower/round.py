@@ -116,7 +116,7 @@ class Rounds:
         return read_answer(content_of(reply), run.w, n, classes, self.settings.largest)
 
     def _finish(self, run: Run, work: Work, answers: dict[int, Tile]) -> Run:
-        """Return the run after Agg and the tuner's step, with those who have answered."""
+        """Return the run after Agg and the tuner's step, with the clients that have answered."""
         at = sorted(answers)
         sums = Sums([run], [work.keep(at)], self.sizes)
         for place, j in enumerate(at):

@@ -74,7 +74,7 @@ class FedPA(PlainSGD):
         samples = w.new_zeros(len(clients), most, w.shape[-1])
 
         def watch(at: Int[Tensor, " k"], t: int, W: Float[Tensor, "k d"]) -> None:
-            sample = torch.div(t - burn_in[at], steps_each[at], rounding_mode="floor")
+            sample = (t - burn_in[at]) // steps_each[at]
             inside = (sample >= 0) & (sample < most)
             who = at[inside]
             share = 1 / steps_each[who].to(W)

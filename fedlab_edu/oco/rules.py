@@ -27,7 +27,7 @@ def bandit_bound(U: float, tau: int, k: int, eta: float, factor: float = 0.5) ->
 
 
 def estimate(loss: float, arm: int, p: list[float]) -> list[float]:
-    """Estimate the losses of all arms from that of the arm played; right on average over p."""
+    """Return an unbiased estimate of all arms' losses, given the loss of the arm drawn from p."""
     found = [0.0] * len(p)
     found[arm] = loss / p[arm]
     return found

@@ -89,7 +89,7 @@ def _origin(model: Model | None, fed: Federation | None) -> dict[str, str]:
 
 
 def as_path(path: object) -> Path:
-    """Return a path, or raise a ValueError for what is none."""
+    """Convert to a Path; raise a ValueError for another type, a folder, a device or a pipe."""
     allowed = "a str or a Path: the name of a file"
     require(isinstance(path, str | os.PathLike), "path", type(path).__name__, allowed)
     file = Path(path)  # type: ignore[arg-type]

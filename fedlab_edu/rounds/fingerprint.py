@@ -156,7 +156,7 @@ def _is_installed(file: str) -> bool:
 
 
 def _is_library(name: str | None) -> bool:
-    """Return whether a module's source is installed, or in no file as that of built-in ones."""
+    """Return whether a module is installed or built in."""
     module = sys.modules.get(name or "")
     file = getattr(module, "__file__", None)
     return _is_installed(file) if file else module is not None and name != "__main__"
@@ -197,7 +197,7 @@ def _reduced(value: Any) -> list[object]:
     reduce = copyreg.dispatch_table.get(type(value))
     try:
         parts = reduce(value) if reduce else value.__reduce_ex__(4)
-    except Exception as error:  # whatever a class of somebody else's raises
+    except Exception as error:  # a foreign class may raise anything
         raise TypeError(type(value).__qualname__) from error
     if isinstance(parts, str):
         return [value.__module__, parts]

@@ -1,7 +1,8 @@
 """Distributions of hyperparameters: draw a value, or move near a given one.
 
-A coordinate is the logarithm of a learning rate, or the place in a list. Random draws are numbers
-u in [0, 1), handed in. Khodak et al. (2021), section 3 and D.2; Chen et al. (2023), section 3.4.
+The coordinate of a value is its place on the distribution's scale: log10 of a learning rate, or the
+place in a list. Random draws u in [0, 1) are arguments. Khodak et al. (2021), section 3 and
+appendix D.2; Chen et al. (2023), section 3.4.
 """
 
 import math
@@ -69,7 +70,7 @@ class Uniform:
         return self._value((self._coordinate(value) + (b - a) * eps * (2 * u - 1)).clamp(a, b))
 
     def evo(self, value: Tensor, eps: float, p_re: float, u: Draws, name: str = "value") -> Tensor:
-        """Draw afresh with probability p_re, else `perturb`; u (3, ...) holds coin, draw, move.
+        """Resample with probability p_re, else `perturb`; u (3, ...) holds coin, draw, move.
 
         Source: Chen et al. (2023), eq. (3).
         """
@@ -179,7 +180,7 @@ class Choice:
         return self._at(self.check(value) + moves[0] + (as_float64(u) * len(moves)).long())
 
     def evo(self, value: Tensor, eps: float, p_re: float, u: Draws, name: str = "value") -> Tensor:
-        """Draw afresh with probability p_re, else move by -s, 0 or s places, each equally likely.
+        """Resample with probability p_re, else move by -s, 0 or s places, each equally likely.
 
         s is ``max(1, round((n-1) eps))``, and the place is clipped. For u see `Uniform.evo`.
         """

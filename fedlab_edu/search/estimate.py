@@ -54,9 +54,9 @@ class Estimate(Checked):
         return weighted_mean(of.loss if self.score == "loss" else of.rates, weight)
 
     def of_trace(self, trace: Sequence[float], since: int) -> float:
-        """Return the discounted mean of the known scores after round ``since``.
+        """Return the discounted mean of the scores after round ``since`` that are not NaN.
 
-        If there are none, return the last known score before it, or NaN.
+        If there are none, return the last score before it that is not NaN, or else NaN.
         """
         known = [s for s in trace[since:] if not isnan(s)]
         known = known or [s for s in trace if not isnan(s)][-1:]

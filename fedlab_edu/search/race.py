@@ -27,7 +27,7 @@ _R = TypeVar("_R", bound="Race")
 
 @runtime_checkable
 class Search(Protocol):
-    """A search as a value: what the driver `tune` needs to know of it."""
+    """The interface of a search, for the driver `tune`. A value: `step` returns the next one."""
 
     @property
     def total(self) -> int:

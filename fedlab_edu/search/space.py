@@ -90,12 +90,12 @@ class SearchSpace(Generic[_Table]):
         self, rows: _Table, eps: float, p_re: float, gen: torch.Generator | Tensor,
         coin: Literal["each", "vector"] = "each",
     ) -> _Table:  # fmt: skip
-        """Evolve each of n rows: a value moves, or with probability p_re is drawn afresh.
+        """Evolve each of n rows: a value moves, or with probability p_re is resampled.
 
         Args:
             gen: a generator, or its draws (3, n, h) in [0, 1): coins, new draws, and moves.
-            coin: "each" hyperparameter has a coin of its own, as printed, or the whole "vector"
-                that of its first, as in the authors' code (which draws a client's near the base).
+            coin: "each" hyperparameter has a coin of its own, as printed; or a "vector" has one for
+                all, the first, as in the authors' code (which resamples a client's near the base).
 
         Source: Chen et al. (2023), section 3.4, eq. (3).
         """

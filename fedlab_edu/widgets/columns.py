@@ -12,7 +12,7 @@ _ITEM = re.compile(r"(?:[-*] |\w+(?:, \w+)*: )?")
 
 
 def fit(source: str, columns: int) -> str:
-    """Return source that does the same, with lines of at most so many columns where they can break.
+    """Return equivalent source, with lines of at most ``columns`` columns where they can break.
 
     Code breaks within brackets, comments and docstrings between words. A comment behind code that
     is too long moves to the line above.
@@ -64,7 +64,7 @@ def docstrings(source: str, alone: bool = True) -> list[slice]:
     """Return the lines of docstrings, the last first.
 
     Args:
-        alone: also of those that are the whole body of a function or class.
+        alone: include docstrings that are the whole body of a function or class.
     """
     found = [
         slice(node.body[0].lineno - 1, node.body[0].end_lineno)
@@ -81,7 +81,7 @@ def _margin(line: str) -> int:
 
 
 def _continues(paragraph: list[str], line: str) -> bool:
-    """Whether a line belongs to the paragraph before it."""
+    """Return whether a line belongs to the paragraph before it."""
     own = _ITEM.match(line.strip())
     if (own and own[0]) or line.strip().startswith('"""'):
         return False
@@ -95,7 +95,7 @@ def _continues(paragraph: list[str], line: str) -> bool:
 def _broken(
     line: str, tokens: list[tokenize.TokenInfo], depth: int, columns: int
 ) -> tuple[list[str], int]:
-    """Return the parts of a line, and how many brackets are open at its end, where depth were."""
+    """Return the parts of a line, and the number of open brackets at its end; depth: before it."""
     breaks, in_target, out = list[tuple[int, int]](), False, list[str]()
     margin, inside = " " * _margin(line), depth > 0
     for token in tokens:
