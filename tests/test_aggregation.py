@@ -173,6 +173,12 @@ def test_krum_takes_the_model_nearest_to_its_neighbours():
     torch.testing.assert_close(after(Krum(1)).w, W[sums.index(min(sums))])
 
 
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16])
+def test_krum_takes_models_of_half_precision(kind):
+    W = torch.tensor([[0.0], [9.0], [4.0], [3.0], [5.0]], dtype=kind)
+    assert Krum(1).combine(W).tolist() == [4.0]
+
+
 def test_krum_refuses_a_round_with_too_few_clients():
     with pytest.raises(ValueError, match="have not diverged is 7; allowed: at least 9"):
         after(Krum(3))
@@ -201,6 +207,21 @@ def test_q_ffl_takes_the_step_of_its_algorithm_2():
 
 def test_q_ffl_with_q_0_is_the_plain_mean():
     torch.testing.assert_close(after(QFedAvg(0.0)).w, after(Reptile()).w)
+
+
+@pytest.mark.parametrize(("bias", "q"), [(0.0, 2000.0), (5.0, 40.0)])
+def test_weights_of_q_ffl_beyond_float32_cancel_where_all_losses_are_equal(bias, q):
+    """F is ln 3, or 0.013 and small, for all clients: F^q is 1e81, or 1e-75."""
+    fed, w = FED.to("cpu", torch.float32), torch.zeros(MODEL.d)
+    parts, w[12] = Clients(fed.train.x, torch.zeros_like(fed.train.y), fed.train.rows), bias
+    fed = Federation(parts, parts, parts, fed.names, 3)
+    run, L = start(MODEL, fed, C, method=QFedAvg(q), w=w), 1 / 0.3
+    seeds = [seed_for(run.seed, 0, i) for i in range(EVERYONE)]
+    d = L * (w - plain_loop(MODEL, w, parts, C, seeds)).double()
+    F = math.log1p(2 * math.exp(-bias))
+    step = d.sum(0) / sum(L + q / F * float(d_i @ d_i) for d_i in d)
+    found = communicate(run, MODEL, fed, EVERYONE).w.double()
+    torch.testing.assert_close(found, w.double() - step, rtol=1e-6, atol=1e-6)
 
 
 def test_q_ffl_refuses_a_learning_rate_of_0():

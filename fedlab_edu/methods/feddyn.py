@@ -35,11 +35,12 @@ class FedDyn(FedAvg):
 
     def loc(self, inputs: ClientInput) -> ClientUpdate:
         """Run SGD on the penalised loss, then ``g_i <- g_i - alpha (w_i - w)``."""
-        mu = inputs.c.mu
-        require((mu > 0).all(), "mu", mu, "above 0: it is FedDyn's alpha")
+        mu = inputs.c.mu.to(inputs.w)
+        allowed = f"above 0 in {mu.dtype}: it is FedDyn's alpha"
+        require((mu > 0).all(), "mu", inputs.c.mu, allowed)
         assert inputs.state is not None
         W = inputs.sgd(inputs.w, drift=-inputs.state, optimizer=self.optimizer)
-        delta = mu.to(W).view(-1, 1) * (inputs.w - W)
+        delta = mu.view(-1, 1) * (inputs.w - W)
         return ClientUpdate(model=W, personal=W, state=inputs.state + delta, state_delta=delta)
 
     def agg(self, server: Server, update: RoundUpdate, b: ServerHP) -> Server:

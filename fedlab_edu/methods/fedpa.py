@@ -88,11 +88,14 @@ def delta(w: Float[Tensor, " d"], samples: Float[Tensor, "l d"], rho: float) -> 
     """Return ``Sigma^-1 (w - mu)`` for the mean mu of l samples and ``Sigma = r I + (1 - r) S``.
 
     S is the samples' covariance with denominator l - 1, and ``r = 1 / (1 + (l - 1) rho)``.
-    Woodbury's identity needs no d by d matrix and takes ``O(l^2 d)``. If the samples are too far
-    apart to solve the system, the result is NaN.
+    Woodbury's identity needs no d by d matrix and takes ``O(l^2 d)``. The system is solved in
+    float32 at least. If the samples are too far apart to solve it, the result is NaN.
 
     Source: Al-Shedivat et al. (2021), the shrinkage estimate of the covariance.
     """
+    kind = torch.promote_types(w.dtype, torch.float32)
+    if kind != w.dtype:
+        return delta(w.to(kind), samples.to(kind), rho).to(w.dtype)
     l, mean = len(samples), samples.mean(0)  # noqa: E741
     r = 1 / (1 + (l - 1) * rho)
     if r == 1:

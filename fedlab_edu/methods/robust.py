@@ -75,6 +75,7 @@ class Krum(Median):
         B = len(W)
         allowed = f"at least {2 * self.f + 3}, which is 2f + 3"
         require(2 * self.f + 2 < B, "clients that have not diverged", B, allowed)
-        square = torch.cdist(W, W, compute_mode="donot_use_mm_for_euclid_dist").square()
+        V = W.to(torch.promote_types(W.dtype, torch.float32))  # which distances take
+        square = torch.cdist(V, V, compute_mode="donot_use_mm_for_euclid_dist").square()
         near = square.fill_diagonal_(torch.inf).sort(1).values[:, : B - self.f - 2]
         return W[near.sum(1).argmin()]

@@ -48,8 +48,8 @@ class Scaffold(PlainSGD):
         c, x, h, old = inputs.c, inputs.w, inputs.h, inputs.state
         no_pull(c, "SCAFFOLD")
         assert old is not None
-        ok = self.option == 1 or bool((c.lr > 0).all())
-        require(ok, "lr", c.lr, "above 0 for SCAFFOLD's option 2")
+        ok = self.option == 1 or bool((c.lr.to(x) > 0).all())
+        require(ok, "lr", c.lr, f"above 0 in {x.dtype} for SCAFFOLD's option 2")
         Y = inputs.sgd(x, drift=h - old)
         if self.option == 1:
             # the paper's f_i is the function that is minimised, so it includes weight decay

@@ -110,8 +110,10 @@ class Sums:
         at = tile.place.numpy()
         finite, scores = tile.finite.numpy(), torch.stack([*tile.before, *tile.after]).numpy()
         weight, p, W = self.usual[at], self.share[at], update.model
-        if update.weight is not None:
+        kind = W.dtype
+        if update.weight is not None:  # not normalised: float32 may hold none of them
             weight = p = update.weight.double().cpu().numpy()
+            kind = torch.float64
         if not finite.all():
             scores[2:, ~finite], W = np.inf, _without_nan(W, tile.finite)
             weight, p = (np.where(finite, v, 0) for v in (weight, p))
@@ -125,17 +127,19 @@ class Sums:
                 self.states[int(run[i])][int(client[i])] = update.state[i].clone()
         of_run = run.unique() if len(self.runs) > 1 else run[:1]
         mine, delta = (of_run[:, None] == run).to(W), update.state_delta
-        mix = mine * torch.from_numpy(p).to(W)
+        mix = mine.to(kind) * torch.from_numpy(p).to(W.device, kind)
         change = None if delta is None else mine @ _without_nan(delta, tile.finite)
-        return Part(of_run, mix @ W, change, mix.sum(1))
+        return Part(of_run, mix @ W.to(kind), change, mix.sum(1))
 
     def add(self, part: Part) -> None:
         """Add the sums of a tile to those of the runs."""
-        at = part.run.to(self.total.device)
+        at, kind = part.run.to(self.total.device), part.total.dtype
+        self.total, self.sent = self.total.to(kind), self.sent.to(kind)
         self.total.index_add_(0, at, part.total)
         self.sent.index_add_(0, at, part.weight)
         if part.change is not None:
-            self.change = torch.zeros_like(self.total) if self.change is None else self.change
+            if self.change is None:
+                self.change = torch.zeros_like(self.total, dtype=part.change.dtype)
             self.change.index_add_(0, at, part.change)
 
     def finish(self, drawn: int | None = None) -> list[Run]:
@@ -144,7 +148,8 @@ class Sums:
         return [self._finish(a, slice(*own), drawn) for a, own in enumerate(ends)]
 
     def _finish(self, a: int, own: slice, drawn: int | None) -> Run:
-        run, work, average = self.runs[a], self.works[a], self.total[a] / self.sent[a]
+        run, work = self.runs[a], self.works[a]
+        average = (self.total[a] / self.sent[a]).to(run.w)
         change = torch.zeros_like(run.w) if self.change is None else self.change[a] / self.clients
         parts = (*self.scores[:, own], self.diverged[own], self.weight[own])
         *scores, lost, weight = (torch.from_numpy(part) for part in parts)
