@@ -207,8 +207,8 @@ def _edited(where: str, marker: ast.Call, texts: dict[str, str]) -> list[_Marked
         (text,) = (text for text in texts.values() if old in text)
         try:
             body = ast.parse(text.replace(old, new)).body
-        except SyntaxError as error:
-            raise Refusal(f"{edit}: with {new!r} it is {error.msg}.") from None
+        except (SyntaxError, ValueError) as error:  # ValueError: half a surrogate
+            raise Refusal(f"{edit}: with {new!r} it is {getattr(error, 'msg', error)}.") from None
         marked.append((where, body, question, name, hint))
     return marked
 

@@ -75,7 +75,7 @@ def read_options(path: Path, name: str, default: _T) -> _T:
     if not path.is_file():
         return default
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        tables = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise Refusal(f"{path} cannot be read: {error}.") from None
     for other in tables.keys() - TABLES:

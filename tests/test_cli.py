@@ -278,9 +278,11 @@ def test_an_instructors_own_folder_from_release_to_report(
     ]
 
 
-def test_limits_and_jobs_reach_the_grader(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("mark", ["", "\ufeff"])  # which some editors write
+def test_limits_and_jobs_reach_the_grader(mark, tmp_path, monkeypatch, capsys):
     folder = classroom.assignment_folder(tmp_path / "hw")
-    (folder / "assignment.toml").write_text("[limits]\ncall = 3\ntotal = 60.5\n")
+    options = f"{mark}[limits]\ncall = 3\ntotal = 60.5\n"
+    (folder / "assignment.toml").write_text(options, encoding="utf-8")
     (tmp_path / "in").mkdir()
     (tmp_path / "in/ann.py").write_text(classroom.RIGHT)
     told = []

@@ -325,6 +325,7 @@ def test_answers_to_several_questions_stand_once_and_are_included_for_each(tmp_p
         ("edits('q1', {'a': ('b', 'x', 'y')})\n", r"line 1, q1, 'a': 'x' stands 4 times"),
         ("edits('q1', {'a': ('b', 'Homework', '')})\n", r"q1, 'a': 'Homework' stands 0 times"),
         ("edits('q1', {'a': ('b', 'SCALE * x', '(')})\n", r"q1, 'a': with '\(' it is "),
+        ("edits('q1', {'a': ('b', 'SCALE * x', '\\udcff')})\n", r"with '\\udcff' it is 'utf"),
         ("@edits('q1', {'a': ('b', 's', 'y')})\ndef double(x): pass\n", "'s' stands 2 times"),
         (MARKED + MARKED, "line 58: 'half' is the name of another answer"),
     ],

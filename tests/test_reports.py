@@ -167,6 +167,15 @@ def test_no_cell_is_a_formula_whatever_a_spreadsheet_splits_lines_at(sign, betwe
             assert not [cell for cell in row if cell.strip(" \"'")[:1] in ("=", "+", "-", "@")]
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1234.567, "1234.567"), (1234567.0, "1234567"), (0.1 + 0.2, "0.3"), (2.5, "2.5"), (3.0, "3")],
+)
+def test_points_are_written_with_all_their_digits(value, text):
+    assert tables.number(value) == text
+    assert tables.as_csv([[value]]) == f"{text}\n"
+
+
 def test_code_of_a_students_is_shown_as_it_is():
     code = "x = a[::2] + b  # 1 < 2"
     assert escape.plain(code) == code

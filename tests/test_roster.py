@@ -94,9 +94,39 @@ def test_who_is_in_two_sections_is_one_student(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "rows",
+    [
+        "Ann,a@uni.edu\nAnn,A@Uni.edu\n",
+        "ANN,a@uni.edu\nAnn,a@uni.edu\n",
+        '"Doe, Ann",a@uni.edu\nAnn Doe,a@uni.edu\n',
+        "Jos\u00e9,a@uni.edu\nJose\u0301,a@uni.edu\n",
+        "Ann,a@uni.edu\nname,email\nAnn,a@uni.edu\n",
+    ],
+)
+def test_one_student_may_be_written_in_two_ways(rows, tmp_path):
+    mail = Person("A@UNI.EDU", "A@UNI.EDU", (), (("hw.py", Path("a")),))
+    (one,) = enrolled(read_roster(table(tmp_path, f"name,email\n{rows}")), [mail])
+    assert (len(one.paths), one.notes) == (1, ())
+
+
+def test_of_two_sections_the_fewest_days_late_and_the_longest_extension_count(tmp_path):
+    text = "name,id,late,extension\nAnn,1,,\nAnn,1,3,2\nBob,2,2,4\nBob,2,1,\nCyd,3,,\n"
+    found = read_roster(table(tmp_path, text))
+    assert [(one.days, one.extension) for one in found] == [(3, 2), (1, 4), (None, 0)]
+
+
+@pytest.mark.parametrize("between", [";", ",", "\t"])
+def test_a_first_line_of_excel_s_says_what_is_between_cells(between, tmp_path):
+    text = f"sep={between}\n" + f"name{between}id\nAnn{between}1\n"
+    (one,) = read_roster(table(tmp_path, text))
+    assert (one.name, one.ids) == ("Ann", ("1",))
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "is empty"),
+        ("sep=;\n", "is empty"),
         ("\n , \n", "is empty"),
         (
             "Nachname;Vorname\nDoe;Ann\n",

@@ -77,7 +77,12 @@ def tidy(text: str) -> str:
 
 def spellings(name: str) -> set[str]:
     """Return the letters of a name; "Doe, Jane" is Jane Doe, too."""
-    return {letters(name), letters(" ".join(reversed(name.split(",", 1))))} - {""}
+    return {letters(name), in_order(name)} - {""}
+
+
+def in_order(name: str) -> str:
+    """Return the letters of a name, those of "Doe, Jane" as of Jane Doe."""
+    return letters(" ".join(reversed(name.split(",", 1))))
 
 
 def letters(text: str) -> str:

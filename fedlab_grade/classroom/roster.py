@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fedlab_grade.classroom.people import CANVAS, MOODLE, Person, distinct, letters, tidy
+from fedlab_grade.classroom.people import CANVAS, MOODLE, Person, distinct, in_order, letters, tidy
 from fedlab_grade.limited import limited
 from fedlab_grade.options import Refusal
 from fedlab_grade.textfile import Unusable, read_regular, text_of
@@ -30,8 +30,8 @@ KNOWN = "name (or first name and last name), id, login, email, student ID, SIS l
 def read_table(path: Path) -> tuple[list[tuple[int, list[str]]], str]:
     """Return the rows of a CSV file, each with its last line, and what stands between cells.
 
-    That is the comma, semicolon or tab that is most frequent in the first line. All rows have as
-    many cells as the first.
+    That is what Excel's first line sep=; says, or else the comma, semicolon or tab that is most
+    frequent in the first line. All rows have as many cells as the first.
     """
     try:
         rows, between = limited(_table, path)
@@ -45,7 +45,9 @@ def _table(path: Path) -> tuple[list[tuple[int, list[str]]], str]:
     if data[:4] in (b"PK\x03\x04", b"\xd0\xcf\x11\xe0"):
         raise Unusable('is a workbook: save it as "CSV UTF-8"')
     text = text_of(data)
-    between = max(",;\t", key=text.partition("\n")[0].count)
+    first = text.partition("\n")[0]
+    said = re.fullmatch(r"sep=([,;\t])\s*", first, re.IGNORECASE)
+    between = said[1] if said else max(",;\t", key=first.count)
     reader = csv.reader(io.StringIO(text), delimiter=between, strict=True)
     rows: list[tuple[int, list[str]]] = []
     try:
@@ -53,9 +55,11 @@ def _table(path: Path) -> tuple[list[tuple[int, list[str]]], str]:
     except csv.Error as error:
         why = f"cannot be read from line {rows[-1][0] + 1 if rows else 1} on ({error})"
         raise Unusable(f"{why}: see whether a quote there is not closed") from None
+    rows = rows[1:] if said else rows
     if not rows:
         raise Unusable("is empty")
-    width = len(rows[0][1])
+    head = rows[0][1]  # which comes again where a table was put below another
+    rows, width = [rows[0], *(r for r in rows[1:] if r[1] != head)], len(head)
     for line, row in rows:
         if any(map(str.strip, row[width:])):
             more = f"has more cells in line {line} than in its header ({width})"
@@ -67,8 +71,9 @@ def read_roster(path: Path) -> list[Person]:
     """Return the students in a CSV file with a column of names, of ids, or both.
 
     Canvas's gradebook, Moodle's grading worksheet and Gradescope's roster are such files. Rows that
-    are equal in name and first id, as of a student in two sections, are one student; Gradescope's
-    roster also has those who teach, who are none.
+    are equal in name and first id, as of a student in two sections, are one student, up to case,
+    accents and the order of names; the fewest days late and the longest extension count.
+    Gradescope's roster also has those who teach, who are none.
     """
     rows, _ = read_table(path)
     (first, titles), *rest = rows
@@ -84,9 +89,13 @@ def read_roster(path: Path) -> list[Person]:
             raise Refusal(f"the roster {path}, line {line}: {why}.")
     found: dict[object, Person] = {}
     for number, one in students(rows).items():
-        same = (one.key, one.name) if one.ids else number  # two of one name may be two students
+        # two of one name may be two students
+        same = (one.key.casefold(), in_order(one.name) or one.name) if one.ids else number
         seen = found.get(same, one)
-        found[same] = replace(seen, ids=tuple(dict.fromkeys([*seen.ids, *one.ids])))
+        days = min((d for d in (seen.days, one.days) if d is not None), default=None)
+        extension = max(seen.extension, one.extension)
+        ids = tuple(dict.fromkeys([*seen.ids, *one.ids]))
+        found[same] = replace(seen, ids=ids, days=days, extension=extension)
     if not found:
         raise Refusal(f"the roster {path} lists no student.")
     return distinct([*found.values()])

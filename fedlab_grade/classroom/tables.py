@@ -122,14 +122,16 @@ def called(row: Sequence[str]) -> str:
 def as_csv(rows: Iterable[Sequence[str | float]]) -> str:
     """Return rows as CSV, in which no cell is a formula."""
     out = io.StringIO()
-    cells = ([cell(c) if isinstance(c, str) else f"{round(c, 3):g}" for c in row] for row in rows)
+    cells = (
+        [cell(c) if isinstance(c, str) else f"{round(c, 3):.15g}" for c in row] for row in rows
+    )
     csv.writer(out, lineterminator="\n").writerows(cells)
     return out.getvalue()
 
 
 def number(value: float | None) -> str:
     """Return points as people write them, and nothing for None."""
-    return "" if value is None else f"{round(value, 4):g}"
+    return "" if value is None else f"{round(value, 4):.15g}"
 
 
 def aligned(rows: Iterable[Sequence[str]]) -> str:
