@@ -1,11 +1,12 @@
 """Tensors and devices."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
+import numpy as np
 import torch
-from jaxtyping import Int64
+from jaxtyping import Float64, Int64
 from torch import Tensor
 
 from fedlab_edu.validate import require
@@ -40,9 +41,30 @@ def as_indices(name: str, values: Any, count: int) -> Int64[Tensor, "*shape"]:
     return found
 
 
-def as_float64(values: Any) -> Tensor:
-    """Convert to a float64 tensor."""
-    return torch.as_tensor(values, dtype=torch.float64)
+def as_float64(values: Any, name: str = "values") -> Tensor:
+    """Convert to a float64 tensor; refuse texts, gaps, complex numbers and ragged lists."""
+    if isinstance(values, Tensor) and values.dtype == torch.float64:
+        return values
+    found = None
+    if not str(getattr(values, "dtype", "")).startswith(("torch.complex", "complex")):
+        with suppress(TypeError, ValueError, RuntimeError):
+            found = torch.as_tensor(values, dtype=torch.float64)
+    require(found is not None, name, values, "real numbers of one shape")
+    assert found is not None
+    return found
+
+
+def as_array(values: Any, name: str) -> Float64[np.ndarray, "*shape"]:
+    """Convert to a float64 array of NumPy's, as `as_float64` does, from what NumPy takes."""
+    found = None
+    with suppress(TypeError, ValueError):
+        given = as_float64(values).detach().cpu() if isinstance(values, Tensor) else values
+        array = np.asarray(given)
+        if array.dtype.kind != "c" and not np.ma.is_masked(values):
+            found = np.asarray(array, np.float64)
+    require(found is not None, name, values, "real numbers of one shape")
+    assert found is not None
+    return found
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from fedlab_edu import (
     LocalHP,
     Model,
     MultiplicativeWeights,
+    OneOf,
     Option,
     Run,
     SearchSpace,
@@ -24,18 +25,23 @@ from fedlab_edu import (
     Uniform,
     communicate,
     fedpop,
+    fedtune,
     from_module,
     mlp,
     start,
     weighted_average,
 )
 from fedlab_edu.data import decode, enough, federate
-from fedlab_edu.data.shakespeare import speeches, spoken
+from fedlab_edu.data.shakespeare import speeches, spoken, windowed
+from fedlab_edu.data.shift import seen
 from fedlab_edu.features.bags import Corpus
-from fedlab_edu.features.linear import ridge_torch
-from fedlab_edu.features.maps import RandomFourier, preprocess
+from fedlab_edu.features.linear import Linear, ridge, ridge_torch
+from fedlab_edu.features.maps import RandomFourier, fourier_maps, preprocess
+from fedlab_edu.features.rules import growing_widths
 from fedlab_edu.features.selection import Data
+from fedlab_edu.features.share import eg_step
 from fedlab_edu.methods import FedAdam
+from fedlab_edu.oco.bounds import bound, printed_bounds
 from fedlab_edu.oco.losses import Losses
 from fedlab_edu.oco.ogd import ogd
 from fedlab_edu.search.results import arms_table, online
@@ -106,6 +112,9 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "probabilities that are none": (
         lambda: MultiplicativeWeights(LocalHP(lr=[1, 2]), 3, p=(0.9, 0.3)), "p is (0.9, 0.3)",
     ),
+    "one probability in a tensor": (
+        lambda: MultiplicativeWeights(LocalHP(lr=[1, 2]), 3, p=torch.tensor(0.5)), "p is 0.5; all",
+    ),
     "a column of features for all": (
         lambda: preprocess(TRAIN, "minmax")(np.ones((2, 1))), "shape of x is (2, 1)",
     ),
@@ -124,6 +133,42 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a run for a race": (lambda: online(start(mlp(2, 2), small())), "race is 'Run'"),
     "one text for many": (lambda: Corpus("one"), "texts is 'one string'"),
+    "model and data swapped in FedPop": (
+        lambda: fedpop(small(), mlp(2, 2), Spaces(LR), 6, 2), "model is 'Federation'; allowed: a M",
+    ),
+    "model and data swapped in FedTune": (
+        lambda: fedtune(small(), mlp(2, 2), LocalHP(), 6), "model is 'Federation'; allowed: a M",
+    ),
+    "a point with too few axes": (lambda: Spaces(LR).at([]), "shape of point is (0,); allowed: ("),
+    "a seed for a generator of options": (
+        lambda: OneOf((Option(FedAdam(), Spaces(LR)),)).draw(0), "gen is 'int'; allowed: a Generat",
+    ),
+    "a table of clients": (lambda: small()[[[0, 1]]], "shape of clients is (1, 2); allowed: (B,)"),
+    "a client from the end": (lambda: small().train.examples(-1), "client is -1; allowed: a whole"),
+    "two fractions": (lambda: enough(10, (0.8, 0.2)), "fractions is (0.8, 0.2); allowed: three"),
+    "windows longer than a text": (
+        lambda: windowed({"A": "To be"}, 5, 1, False, None), "length is 5; allowed: below 5",
+    ),
+    "a word for weights": (lambda: weighted_average(torch.ones(2, 2), "ab"), "n is 'ab'; allowed"),
+    "complex numbers": (lambda: Losses("hinge", 1j * torch.ones(2, 2)), "allowed: real numbers of"),
+    "a table of step sizes": (lambda: bound(1, 1, 1, 1, 1, 1, [[1, 0.5]]), "shape of steps is (1,"),
+    "no tasks": (lambda: printed_bounds(1, 1, 1, 1, 0, 1, 1), "tau is 0; allowed: a whole number"),
+    "targets with NaN": (
+        lambda: ridge_torch(torch.ones(2, 1), torch.full((2, 1), nan)), "Y is 'not finite'; allow",
+    ),
+    "complex targets": (lambda: ridge(TRAIN, TRAIN * 1j), "Y is [[0j, 1j, 2j], "),
+    "labels without a class": (
+        lambda: Linear().fit(TRAIN, np.array([0, 1, 2, 5]), 3), "y is [0, 1, 2, 5]; allowed: whole",
+    ),
+    "features whose squares overflow": (
+        lambda: preprocess(TRAIN * 1e200, "standard"), "allowed: (M, d), not empty, finite numbers",
+    ),
+    "a masked array": (
+        lambda: preprocess(np.ma.masked_equal(TRAIN, 5), None), "allowed: real numbers of one shap",
+    ),
+    "an infinite probability": (lambda: eg_step([inf, 1], [0, 0], 1), "p is [inf, 1.0]; allowed:"),
+    "a step beyond all numbers": (lambda: eg_step([1, 1], [9, 0], 1e308), "eta times error is inf"),
+    "widths that become 0": (lambda: growing_widths(9, 2, inf), "growth is inf; allowed: a finite"),
     "steps beyond all numbers": (
         lambda: ogd(Losses("quadratic", [[1e100], [0]]), [0.0], 1e100, 1.0), "largest |w|^2 is inf",
     ),
@@ -150,6 +195,33 @@ def test_a_space_is_not_changed_by_its_dictionary():
     space = SearchSpace(given)
     given["momentum"] = Uniform(0, 5)  # which a space would refuse
     assert [*space.distributions] == ["lr"]
+
+
+def test_ridge_regression_on_features_whose_squares_overflow_is_least_squares():
+    X = torch.tensor([[1.0, 0], [1, 1], [0, 1], [3, 1]], dtype=torch.float64)
+    Y = torch.eye(4, dtype=torch.float64)[:, :2]
+    W, _ = ridge_torch(1e160 * X, Y)
+    expected = np.linalg.lstsq(X - X.mean(0), Y - Y.mean(0), rcond=None)[0]
+    np.testing.assert_allclose(1e160 * W, expected, atol=1e-9)
+
+
+def test_maps_may_be_made_of_a_generator():
+    chosen = RandomFourier.draw(np.random.default_rng(0), 3)
+    maps = [fourier_maps(of, TRAIN, 4, np.random.default_rng(1)) for of in (chosen, iter(chosen))]
+    for one, other in zip(*maps, strict=True):
+        np.testing.assert_array_equal(one(TRAIN), other(TRAIN))
+
+
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16])
+def test_images_and_features_of_half_precision_are_those_of_the_same_numbers(kind):
+    x = torch.rand(2, 1, 4, 4, generator=torch.Generator().manual_seed(0)).to(kind)
+    for sensor in ("blurred", "thickened"):
+        torch.testing.assert_close(seen(x, sensor), seen(x.double(), sensor).to(kind))
+    rows = torch.tensor(TRAIN).to(kind)
+    assert (two_classes(x=rows).x == TRAIN).all()
+    assert (preprocess(rows, None)(rows) == TRAIN).all()
+    for one, other in zip(ridge(rows, rows), ridge(TRAIN, TRAIN), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", [torch.int64, torch.bool])

@@ -51,6 +51,7 @@ class Clients:
     def __getitem__(self, clients: Sequence[int] | Tensor) -> "Clients":
         """Select clients by number, in the order given; examples are shared, not copied."""
         chosen = as_indices("clients", clients, len(self))
+        require(chosen.dim() == 1, "shape of clients", tuple(chosen.shape), "(B,)")
         rows = tuple(self.rows[i] for i in chosen.tolist())
         return updated(self, rows=rows, n=self.n[chosen])
 
@@ -62,12 +63,13 @@ class Clients:
 
     def examples(self, client: int) -> tuple[Tensor, Tensor]:
         """Return one client's inputs (n_i, ...) and targets (n_i,)."""
-        rows = self.rows[client].to(self.x.device)
+        rows = self.rows[whole("client", client, 0, len(self) - 1)].to(self.x.device)
         return self.inputs(rows), self.y[rows]
 
     def padded(self) -> tuple[Tensor, Tensor, Int[Tensor, " N"]]:
         """Return x (N, m, ...), y (N, m) and n (N,), padded with each client's first example."""
-        require(self.n.min() > 0, "clients", self.n, "at least one example for each client")
+        ok = len(self) and self.n.min() > 0
+        require(ok, "clients", self.n, "at least one example for each client, at least one")
         real = pad_sequence(list(self.rows), batch_first=True, padding_value=-1)
         rows = torch.where(real >= 0, real, real[:, :1]).to(self.x.device)
         return self.inputs(rows), self.y[rows], self.n

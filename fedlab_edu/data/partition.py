@@ -101,6 +101,7 @@ def enough(n: int, fractions: Sequence[float] = FRACTIONS) -> bool:
 
     Source: the client filter of Khodak et al. (2021)'s code, ``n >= 1 / min(fractions)``.
     """
+    split(n, fractions)  # refuses other fractions
     _, val, test = fractions
     return n * min(part for part in (1.0 - val - test, val, test) if part > 1e-9) > 1 - 1e-9
 

@@ -35,8 +35,8 @@ def squeeze(text: str) -> str:
 
 def check_windows(length: int, step: int, gap: bool, shuffle: bool) -> None:
     """Raise ``ValueError`` if windows cannot be cut like this."""
-    whole("length", length, 1)
-    whole("step", step, 1)
+    whole("length", length, 1, 2**31)
+    whole("step", step, 1, 2**31)
     require(not (gap and shuffle), "gap", gap, "False if windows are shuffled, since all overlap")
 
 
@@ -127,6 +127,8 @@ def shakespeare(
     check_windows(length, step, gap, shuffle)
     said = roles()
     names = [name for name, text in said.items() if enough(len(range(0, len(text) - length, step)))]
+    allowed = "numbers for which a role has ten windows"
+    require(names, "length, step", (length, step), allowed)
     gen = generator(seed)
     if roles_used is not None:
         allowed = f"from 1 to {len(names)}"
@@ -141,6 +143,8 @@ def windowed(
 ) -> Federation:
     """Make a client of the windows of each text; ``gen`` shuffles them, None keeps their order."""
     sizes = [len(text) for text in said.values()]
+    shortest = min(sizes, default=0)
+    require(length < shortest, "length", length, f"below {shortest}, that of the shortest text")
     text = encode("".join(said.values()))
     starts = torch.tensor([0, *sizes]).cumsum(0).tolist()
     rows = [a + torch.arange(0, n - length, step) for a, n in zip(starts, sizes, strict=False)]

@@ -15,7 +15,7 @@ from fedlab_edu.data.digits import digit_images
 from fedlab_edu.data.partition import by_group, federate
 from fedlab_edu.data.shakespeare import check_windows, plays, speeches, spoken, windowed
 from fedlab_edu.seeds import generator
-from fedlab_edu.validate import require
+from fedlab_edu.validate import require, require_type
 
 SENSORS = ("original", "inverted", "blurred", "rotated", "thickened", "noisy")
 NOISE = 0.25  # standard deviation, where white is 1
@@ -33,8 +33,10 @@ def seen(
         gen: source of the noise.
     """
     require(sensor in SENSORS, "sensor", sensor, f"one of {SENSORS}")
+    require_type("x", x, Tensor, "images (n, 1, H, W)")
     require(x.is_floating_point(), "x", str(x.dtype), "images of floats")
-    least, most = (float(end) for end in x.aminmax()) if x.numel() else (0.0, 1.0)
+    require(x.dim() == 4, "shape of x", tuple(x.shape), "(n, 1, H, W)")
+    least, most = (float(end) for end in x.detach().aminmax()) if x.numel() else (0.0, 1.0)
     require(least >= 0 and most <= 1, "x", (least, most), "images of numbers from 0 to 1")
     require(sensor != "noisy" or gen is not None, "gen", gen, "a generator, for noise")
     if sensor == "original":
@@ -47,9 +49,12 @@ def seen(
         return (x + NOISE * torch.randn(x.shape, generator=gen)).clamp(0, 1)
     from scipy import ndimage  # here, because the import is slow
 
+    images = x.detach().to(torch.promote_types(x.dtype, torch.float32)).numpy()
     if sensor == "blurred":
-        return torch.from_numpy(ndimage.gaussian_filter(x.numpy(), (0, 0, 1, 1), mode="constant"))
-    return torch.from_numpy(ndimage.grey_dilation(x.numpy(), (1, 1, 2, 2)))
+        images = ndimage.gaussian_filter(images, (0, 0, 1, 1), mode="constant")
+    else:
+        images = ndimage.grey_dilation(images, (1, 1, 2, 2))
+    return torch.from_numpy(images).to(x.dtype)
 
 
 def sensors(seed: int = 0) -> Federation:

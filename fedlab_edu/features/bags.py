@@ -14,8 +14,8 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, HashingVectorize
 from sklearn.preprocessing import normalize
 from sklearn.utils import murmurhash3_32
 
+from fedlab_edu.features.linear import check_places
 from fedlab_edu.features.maps import Map, check_rng
-from fedlab_edu.features.selection import check_places
 from fedlab_edu.features.text import TOKENISERS, inverse_frequency, naive_bayes, tokeniser
 from fedlab_edu.validate import Checked, one_of, positive, require, whole
 

@@ -13,7 +13,8 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression, Ridge
 from torch import Tensor
 
-from fedlab_edu.validate import Checked, positive, require
+from fedlab_edu.tensors import as_array, as_float64
+from fedlab_edu.validate import Checked, positive, require, require_type
 
 Matrix = Any  # (N, n): an array, a sparse matrix, or a tensor
 Fit = tuple[  # W, b: tensors of the features' type if these are tensors
@@ -46,6 +47,7 @@ class Linear(Checked):
 
         The logistic loss takes no tensors, and needs an example of each class.
         """
+        y = _labels(y, classes, X.shape[0] if hasattr(X, "shape") else len(X))
         if self.loss == "logistic":
             return _logistic(X, y, classes, 1 / (2 * self.lam), self.intercept)
         solver = ridge_torch if isinstance(X, Tensor) else ridge
@@ -54,6 +56,7 @@ class Linear(Checked):
     def losses(self, outputs: Any, y: Int[np.ndarray, " N"]) -> Float64[np.ndarray, " N"]:
         """Return the loss of each example, given outputs (N, C)."""
         outputs = np.asarray(outputs)
+        y = _labels(y, outputs.shape[1], len(outputs))
         if self.loss == "squares":
             return ((outputs - targets(y, outputs.shape[1])) ** 2).sum(1)
         logs = np.logaddexp.reduce(outputs, axis=1)
@@ -71,10 +74,11 @@ def ridge(X: Matrix, Y: Any, lam: float = 0.5, intercept: bool = True) -> Fit:
     X (N, n) is an array or a sparse matrix of features; Y (N, C) are targets.
     """
     positive("lam", lam)
+    X, Y = as_array(X, "X") if isinstance(X, Tensor) else X, as_array(Y, "Y")
     X = X if sparse.issparse(X) else np.asarray(X)
-    _check_finite(X)
-    Y = np.asarray(Y, dtype=np.float64)
-    ok = X.ndim == Y.ndim == 2 and X.shape[0] == len(Y) > 0 and X.shape[1] > 0
+    _check_finite("X", X)
+    _check_finite("Y", Y)
+    ok = X.ndim == Y.ndim == 2 and X.shape[0] == len(Y) > 0 and X.shape[1] * Y.shape[1] > 0
     require(ok, "shapes of X and Y", (X.shape, Y.shape), "(N, n) and (N, C), not 0")
     fitted = Ridge(alpha=lam, fit_intercept=intercept, tol=1e-10).fit(X, Y)
     return np.atleast_2d(fitted.coef_).T, np.zeros(Y.shape[1]) + fitted.intercept_
@@ -88,12 +92,14 @@ def ridge_torch(X: Tensor, Y: Any, lam: float = 0.5, intercept: bool = True) -> 
     from the singular values of X above rounding.
     """
     positive("lam", lam)
-    require(X.isfinite().all(), "X", "not finite", "finite numbers")
-    dtype, X = X.dtype if X.is_floating_point() else torch.float64, X.double()
-    Y = torch.as_tensor(Y).to(X)
+    require_type("X", X, Tensor, "a matrix of features; `ridge` takes arrays")
+    dtype, X = X.dtype if X.is_floating_point() else torch.float64, as_float64(X, "X")
+    Y = as_float64(Y, "Y").to(X)
+    for name, values in (("X", X), ("Y", Y)):
+        require(values.isfinite().all(), name, "not finite", "finite numbers")
     shapes = tuple(X.shape), tuple(Y.shape)
-    ok = X.dim() == Y.dim() == 2 and len(X) == len(Y) > 0
-    require(ok, "shapes of X and Y", shapes, "(N, n) and (N, C)")
+    ok = X.dim() == Y.dim() == 2 and len(X) == len(Y) > 0 and X.numel() * Y.numel() > 0
+    require(ok, "shapes of X and Y", shapes, "(N, n) and (N, C), not 0")
     x_mean, y_mean = (a.mean(0) if intercept else torch.zeros_like(a[0]) for a in (X, Y))
     X, Y = X - x_mean, Y - y_mean
     wide = X.shape[1] > X.shape[0]
@@ -104,22 +110,38 @@ def ridge_torch(X: Tensor, Y: Any, lam: float = 0.5, intercept: bool = True) -> 
     if failed or lam < rounding:
         U, s, Vh = torch.linalg.svd(X, full_matrices=False)
         s = s.where(s > max(X.shape) * torch.finfo(s.dtype).eps * s[0], 0.0)
-        W = Vh.T @ ((s / (s * s + lam))[:, None] * (U.T @ Y))
+        W = Vh.T @ ((1 / (s + lam / s))[:, None] * (U.T @ Y))  # s * s may overflow
     else:
         solved = torch.cholesky_solve(Y if wide else X.T @ Y, factor)
         W = X.T @ solved if wide else solved
     return W.to(dtype), (y_mean - x_mean @ W).to(dtype)
 
 
-def _check_finite(X: Matrix) -> None:
+def _check_finite(name: str, X: Matrix) -> None:
     values = X.data if sparse.issparse(X) else np.asarray(X)
-    require(values.dtype.kind in "biuf", "X", str(values.dtype), "real numbers")
-    require(np.isfinite(values).all(), "X", "not finite", "finite numbers")
+    require(values.dtype.kind in "biuf", name, str(values.dtype), "real numbers")
+    require(np.isfinite(values).all(), name, "not finite", "finite numbers")
+
+
+def _labels(y: Any, classes: int, count: int) -> Int[np.ndarray, " N"]:
+    y = np.asarray(y)
+    y = y.astype(int) if y.dtype == bool else y
+    check_places("y", y, classes, (count,))
+    return y
+
+
+def check_places(name: str, places: np.ndarray, count: int, shape: tuple[int, ...]) -> None:
+    """Refuse all but whole numbers below ``count``, one for each example."""
+    ok = places.shape == shape and places.ndim == 1 and places.size > 0
+    ok = ok and np.issubdtype(places.dtype, np.integer)
+    ok = bool(ok and places.min() >= 0 and places.max() < count)
+    allowed = f"whole numbers from 0 to {count - 1}, one for each example, and at least one"
+    require(ok, name, places[:9].tolist() if places.ndim else places, allowed)
 
 
 def _logistic(X: Matrix, y: Any, classes: int, C: float, intercept: bool) -> Fit:
     require(not isinstance(X, Tensor), "X", "a tensor", "an array or a sparse matrix")
-    _check_finite(X)
+    _check_finite("X", X)
     counts = np.bincount(y, minlength=classes)
     require(counts.all(), "examples of each class", counts.tolist(), "at least one of each")
     solver = LogisticRegression(C=C, fit_intercept=intercept, tol=1e-5, max_iter=1000)

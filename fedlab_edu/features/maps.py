@@ -5,7 +5,7 @@ Khodak et al., *Weight-Sharing Beyond NAS*, section 3.2 and appendix A, after Li
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any
@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedlab_edu.tensors import usable_device
+from fedlab_edu.tensors import as_array, as_float64, usable_device
 from fedlab_edu.validate import Checked, one_of, positive, require, require_type, whole
 
 #: From rows of examples to rows of features, row by row: an array, sparse matrix or tensor.
@@ -29,6 +29,8 @@ _DRAWS = {
 KERNELS = tuple(_DRAWS)
 PREPROCESSINGS = (None, "minmax", "normalize", "standard")
 LOG10_GAMMA = (-5.0, 1.0)
+
+_HUGE = 1e150  # the square of a larger number is infinite
 
 
 @dataclass(frozen=True)
@@ -67,13 +69,14 @@ def preprocess(train: Any, how: str | None) -> Callable[[Any], Float64[np.ndarra
             constant in the training set is shifted only, and a row of zeros stays.
     """
     one_of(PREPROCESSINGS)("how", how)
-    train = np.asarray(train, np.float64)
-    ok = train.ndim == 2 and train.size > 0 and np.isfinite(train).all()
-    require(ok, "train of shape", train.shape, "(M, d), not empty, finite numbers")
+    train = as_array(train, "train")
+    ok = train.ndim == 2 and train.size > 0 and (np.abs(train) < _HUGE).all()
+    allowed = f"(M, d), not empty, finite numbers below {_HUGE:g}"
+    require(ok, "train of shape", train.shape, allowed)
     d = train.shape[1]
 
     def rows(x: Any) -> np.ndarray:
-        x = np.asarray(x, np.float64)
+        x = as_array(x, "x")
         require(x.ndim == 2 and x.shape[1] == d, "shape of x", x.shape, f"(N, {d})")
         return x
 
@@ -109,7 +112,8 @@ def fourier(x: Any, omega: Any, offset: Any, gamma: float, kernel: str) -> Any:
     x = _tensor(x).to(omega)
     shapes = tuple(tuple(a.shape) for a in (x, omega, offset))
     ok = [len(s) for s in shapes] == [2, 2, 1] and shapes[0][1:] + shapes[2] == shapes[1]
-    require(ok, "shapes of x, omega, offset", shapes, "(N, d), (d, n), (n,)")
+    ok = ok and shapes[2] != (0,)
+    require(ok, "shapes of x, omega, offset", shapes, "(N, d), (d, n), (n,), n above 0")
     waves = _waves(x @ omega, offset, gamma, kernel)
     return waves if isinstance(given, Tensor) else waves.numpy()
 
@@ -131,7 +135,7 @@ def frequencies(
 
 
 def fourier_maps(
-    chosen: Sequence[RandomFourier], train: Any, n: int, rng: np.random.Generator,
+    chosen: Iterable[RandomFourier], train: Any, n: int, rng: np.random.Generator,
     shared_frequencies: bool = True, held: Any = None, device: str | None = None,
 ) -> list[Map]:  # fmt: skip
     """Return the map of each configuration: `preprocess`, and `fourier` with n features.
@@ -144,7 +148,7 @@ def fourier_maps(
             its products with omega are cached.
         device: make tensors there, as on "cuda"; None makes arrays.
     """
-    place = "cpu" if device is None else usable_device(device)
+    place, chosen = "cpu" if device is None else usable_device(device), [*chosen]
     scalings = {how: preprocess(train, how) for how in {c.how for c in chosen}}
     d = np.shape(train)[1]
 
@@ -181,8 +185,8 @@ def _waves(product: Tensor, offset: Tensor, gamma: float, kernel: str) -> Tensor
 
 def _tensor(a: Any) -> Tensor:
     if isinstance(a, Tensor):
-        return a if a.is_floating_point() else a.double()
-    return torch.from_numpy(np.require(a, np.float64, ["C", "W"]))
+        return a if a.is_floating_point() else as_float64(a, "x, omega or offset")
+    return torch.from_numpy(np.require(as_array(a, "x, omega or offset"), None, ["C", "W"]))
 
 
 def _not_zero(lengths: np.ndarray) -> np.ndarray:

@@ -32,6 +32,6 @@ def next_width(width: int, growth: float, most: int) -> int:
 def growing_widths(n: int, rounds: int, growth: float) -> list[int]:
     """Return the number of features of each round: n in the last, growth times fewer before."""
     whole("n", n, 1)
-    require(number(growth) >= 1, "growth", growth, "a number from 1 on")
+    require(1 <= number(growth) < inf, "growth", growth, "a finite number from 1 on")
     rounds = whole("rounds", rounds, 1)
     return [ceil(n / growth ** (rounds - 1 - t)) for t in range(rounds)]

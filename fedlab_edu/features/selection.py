@@ -16,7 +16,7 @@ from scipy import sparse
 from torch import Tensor
 
 from fedlab_edu.data.arrays import as_inputs, as_targets
-from fedlab_edu.features.linear import Fit, Linear
+from fedlab_edu.features.linear import Fit, Linear, check_places
 from fedlab_edu.features.maps import Map
 from fedlab_edu.validate import MOST, check_index, one_of, require, whole
 
@@ -48,10 +48,13 @@ class Data:
         check_index(self.x_val, self.y_val)
         classes = whole("classes", self.classes, 2, MOST)
         for inputs, name in (("x", "y"), ("x_val", "y_val")):
-            x = as_inputs(getattr(self, inputs), inputs).numpy()
+            given = as_inputs(getattr(self, inputs), inputs).cpu()
+            # NumPy has no bfloat16
+            x = (given.float() if given.dtype == torch.bfloat16 else given).numpy()
             y, labels = as_targets(getattr(self, name), name)
             allowed = "class numbers, as np.unique(y, return_inverse=True)[1] of strings"
             require(not labels, name, labels, allowed)
+            y = y.float() if y.dtype == torch.bfloat16 else y
             require(len(y) == len(x), f"length of {name}", len(y), f"{len(x)}, that of {inputs}")
             check_places(name, y.numpy(), classes, x.shape[:1])
             object.__setattr__(self, inputs, x)
@@ -140,12 +143,3 @@ def _stack(parts: list[Any]) -> Any:
     if isinstance(parts[0], Tensor):
         return torch.cat(parts)
     return sparse.vstack(parts, "csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
-
-
-def check_places(name: str, places: np.ndarray, count: int, shape: tuple[int, ...]) -> None:
-    """Refuse all but whole numbers below ``count``, one for each example."""
-    ok = places.shape == shape and places.ndim == 1 and places.size > 0
-    ok = ok and np.issubdtype(places.dtype, np.integer)
-    ok = bool(ok and places.min() >= 0 and places.max() < count)
-    allowed = f"whole numbers from 0 to {count - 1}, one for each example, and at least one"
-    require(ok, name, places[:9].tolist() if places.ndim else places, allowed)

@@ -4,6 +4,7 @@ Khodak et al., *Weight-Sharing Beyond NAS*, section 3.1.
 """
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from fedlab_edu.features.selection import (
     shared_fit,
     split_scores,
 )
+from fedlab_edu.tensors import as_array
 from fedlab_edu.validate import not_negative, one_of, require, whole
 
 Validation = Literal["whole", "split"]
@@ -125,7 +127,7 @@ def halve(scores: Any, alive: Any) -> PerMap:
         alive: (k,), whether each map is alive: ``p > 0``.
     """
     known, alive = _known(scores), np.asarray(alive, dtype=bool)
-    ok = alive.any() and alive.shape == known.shape
+    ok = alive.any() and alive.shape == known.shape and known.ndim == 1
     require(ok, "alive", alive.tolist(), f"{known.size}, as many as scores, at least one true")
     best = best_half(known.tolist(), np.flatnonzero(alive).tolist())
     return np.isin(np.arange(len(known)), best) / len(best)
@@ -137,8 +139,10 @@ def halve_as_printed(p: Any, scores: Any) -> PerMap:
     The median includes eliminated maps, so later rounds may keep all or none. With ties or an odd
     number of maps the result need not sum to 1.
     """
-    known = _known(scores)
-    return np.where(known <= np.median(known), 2 * np.asarray(p, dtype=np.float64), 0.0)
+    known, p = _known(scores), as_array(p, "p")
+    ok = known.size and known.shape == p.shape
+    require(ok, "shapes of p and scores", (p.shape, known.shape), "(k,) and (k,), not 0")
+    return np.where(known <= np.median(known), 2 * p, 0.0)
 
 
 def eg_step(p: Any, error: Any, eta: float) -> PerMap:
@@ -150,11 +154,13 @@ def eg_step(p: Any, error: Any, eta: float) -> PerMap:
         p, error: (k,), the probabilities before, and each map's validation error.
         eta: the step size; 5 in the authors' code.
     """
-    p, error = np.asarray(p, dtype=np.float64), np.asarray(error, dtype=np.float64)
-    require((p >= 0).all() and p.any(), "p", p.tolist(), "from 0 on, at least one above 0")
+    p, error = as_array(p, "p"), as_array(error, "error")
+    ok = (p >= 0).all() and p.any() and np.isfinite(p).all()
+    require(ok, "p", p.tolist(), "finite numbers from 0 on, at least one above 0")
     ok = error.shape == p.shape and np.isfinite(error).all()
     require(ok, "error", error.tolist(), f"{p.size} finite numbers")
-    not_negative("eta", eta)
+    largest = not_negative("eta", eta) * float(np.abs(error).max())
+    require(largest < inf, "eta times error", largest, "finite numbers")
     log = np.log(p, out=np.full(p.shape, -np.inf), where=p > 0) - eta * error
     q: np.ndarray = np.exp(log - np.logaddexp.reduce(log))  # avoids 0 / 0
     return q
@@ -172,6 +178,7 @@ def _generator(assignments: Any, validation: str) -> np.random.Generator | None:
 
 def _by_round(maps: Sequence[Any]) -> list[Sequence[Map]]:
     """Return the maps of each round, or of one if there is nothing to choose."""
+    maps = [*maps]
     whole("number of maps", len(maps), 1)
     if callable(maps[0]):
         return [maps] * max(1, rounds_needed(len(maps)))
@@ -182,5 +189,5 @@ def _by_round(maps: Sequence[Any]) -> list[Sequence[Map]]:
 
 
 def _known(scores: Any) -> np.ndarray:
-    scores = np.asarray(scores, dtype=np.float64)
+    scores = as_array(scores, "scores")
     return np.where(np.isnan(scores), np.inf, scores)

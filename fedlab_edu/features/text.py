@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float64
 
+from fedlab_edu.tensors import as_array
 from fedlab_edu.validate import extra, one_of, positive, require, whole
 
 TOKENISERS = ("remove", "split", "nltk")
@@ -98,7 +99,7 @@ def inverse_frequency(counts: Any, a: float) -> Float64[np.ndarray, " n"]:
 
 
 def _counts(name: str, counts: Any) -> np.ndarray:
-    known: np.ndarray = np.asarray(counts, dtype=np.float64)
+    known = as_array(counts, name)
     ok = np.isfinite(known).all() and (known >= 0).all()
     require(ok, name, known[:9].tolist(), "finite numbers from 0 on")
     return known

@@ -26,7 +26,7 @@ def weighted_average(W: Float[Tensor, "B d"], n: Num[Tensor, " B"]) -> Float[Ten
     Source: McMahan et al. (2017), Algorithm 1, server.
     """
     require(W.is_floating_point(), "dtype of W", str(W.dtype), "floats")
-    n = as_float64(n)
+    n = as_float64(n, "n")
     ok = n.shape == W.shape[:1] and (n >= 0).all() and 0 < n.sum() < inf
     require(ok, "n", n, f"{len(W)} finite weights of at least 0, one above 0")
     return (n / n.sum()).to(W) @ W

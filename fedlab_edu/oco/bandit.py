@@ -92,7 +92,7 @@ def move(z: Tensor, p: Tensor, arm: Tensor, losses: Tensor, eta: float) -> Float
 
 def check_draws(draws: Any) -> Float[Tensor, "..."]:
     """Return the draws as float64; refuse numbers outside [0, 1)."""
-    u = as_float64(draws)
+    u = as_float64(draws, "draws")
     require(((u >= 0) & (u < 1)).all(), "draws", u, "from 0 to below 1")
     return u
 
@@ -109,7 +109,7 @@ def fitting(name: str, chosen: Tensor, table: Tensor) -> Float[Tensor, "... tau 
 
 
 def _checked(loss_table: Any, eta: float) -> Tensor:
-    table = as_float64(loss_table)
+    table = as_float64(loss_table, "loss_table")
     shape = tuple(table.shape)
     require(len(shape) >= 2 and table.numel(), "shape of loss_table", shape, "(..., tau, k)")
     require(table.abs().sum(-2).isfinite().all(), "loss_table", table, "numbers of finite sums")

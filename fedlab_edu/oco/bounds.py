@@ -36,7 +36,9 @@ def step_grid(D: float, G: float, m: int, k: int, grid: str = "harmonic") -> Flo
 def grid_size(D: float, G: float, b: float, m: int, tau: int) -> int:
     """Return ``k = ceil(((D G / b) sqrt(tau / (2 m)))^(2/3))``, which the paper does not round."""
     _check(D=D, G=G, b=b, m=m, tau=tau)
-    return ceil((D * G / b * sqrt(tau / (2 * m))) ** (2 / 3))
+    k = (D * G / b * sqrt(tau / (2 * m))) ** (2 / 3)
+    require(k < inf, "D, G, b", (D, G, b), "numbers for which k is finite")
+    return max(1, ceil(k))
 
 
 def ogd_bound(distance: Any, c: Any, G: float, m: int, kappa: float = 0.5) -> Float[Tensor, "..."]:
@@ -46,7 +48,8 @@ def ogd_bound(distance: Any, c: Any, G: float, m: int, kappa: float = 0.5) -> Fl
 
     Source: Zinkevich (2003), Theorem 1.
     """
-    return as_float64(distance) ** 2 / (2 * as_float64(c)) + kappa * as_float64(c) * m * G**2
+    distance, c = as_float64(distance, "distance"), as_float64(c, "c")
+    return distance**2 / (2 * c) + kappa * c * m * G**2
 
 
 def start_bound(D: float, V: float, tau: int) -> float:
@@ -56,6 +59,7 @@ def start_bound(D: float, V: float, tau: int) -> float:
 
     Source: Khodak et al. (2021), appendix A; Bartlett, Hazan and Rakhlin (2007), Theorem 2.1.
     """
+    _check(tau=tau)
     return V**2 * tau + D**2 * (1 + log(tau))
 
 
@@ -80,7 +84,8 @@ def bound(
 
     Source: Khodak et al. (2021), appendix A, fifth line, with 1/2 in place of 1 in front of eta.
     """
-    steps = as_float64(steps)
+    steps = as_float64(steps, "steps")
+    require(steps.dim() == 1, "shape of steps", tuple(steps.shape), "(k,)")
     k, eta = len(steps), bandit_eta(b, m, tau, len(steps))
     _check_similarity(D, V, kappa)
     _check(D=D, G=G, steps=steps.min())
@@ -120,6 +125,7 @@ def printed_bounds(
 
     Source: Khodak et al. (2021), appendix A, seventh and eighth line.
     """
+    _check(D=D, G=G, b=b, m=m, tau=tau, k=k)
     start = 4 * D * sqrt((1 + log(tau)) / (2 * tau))
     bandit = 2 * m * b * sqrt(k * log(k) / tau)
     seventh = bandit + start + (2 * V + D / k) * G * sqrt(m / 2)

@@ -36,7 +36,7 @@ def leader_steps(
         D, G, m: see `step_grid`.
         eps: at most D.
     """
-    d, G, m = as_float64(distances), positive("G", G), whole("m", m, 1)
+    d, G, m = as_float64(distances, "distances"), positive("G", G), whole("m", m, 1)
     _check_eps(D, eps)
     inside = ((d >= 0) & (d <= D * (1 + 1e-9))).all()
     ok = d.ndim >= 1 and d.numel() and inside

@@ -62,8 +62,8 @@ class Losses:
     z: Any
 
     def __post_init__(self) -> None:
-        require(self.kind in KINDS, "kind", self.kind, f"one of {tuple(KINDS)}")
-        z = as_float64(self.z)
+        require(self.kind in [*KINDS], "kind", self.kind, f"one of {tuple(KINDS)}")
+        z = as_float64(self.z, "z")
         allowed = "(..., m, d), none of them 0" + ", d = 1" * (self.kind == "absolute")
         ok = z.ndim >= 2 and z.numel() > 0 and (self.kind != "absolute" or z.shape[-1] == 1)
         require(ok, "shape of z", tuple(z.shape), allowed)
@@ -77,7 +77,7 @@ class Losses:
 
     def total(self, w: Any) -> Float[Tensor, "..."]:
         """Return the sum over the m examples at one point w (..., d) for each task."""
-        return self.loss(as_float64(w)[..., None, :], self.z)[0].sum(-1)
+        return self.loss(as_float64(w, "w")[..., None, :], self.z)[0].sum(-1)
 
 
 class Constants(NamedTuple):

@@ -66,12 +66,13 @@ def starts(optima: Any, w1: Any) -> Float[Tensor, "... tau d"]:
 
     Source: Khodak et al. (2021), Theorem 4.1.
     """
-    optima = as_float64(optima)
+    optima, w1 = as_float64(optima, "optima"), as_float64(w1, "w1")
     ok = optima.ndim >= 2 and optima.numel()
     require(ok, "shape of optima", tuple(optima.shape), "(..., tau, d), none of them 0")
     tau, d = optima.shape[-2:]
     count = torch.arange(1, tau, dtype=optima.dtype)[:, None]
-    first = as_float64(w1).expand(*optima.shape[:-2], d)[..., None, :]
+    require(w1.shape[-1:] == (d,), "shape of w1", tuple(w1.shape), f"(..., {d})")
+    first = w1.expand(*optima.shape[:-2], d)[..., None, :]
     return torch.cat([first, optima[..., :-1, :].cumsum(-2) / count], -2)
 
 
@@ -147,7 +148,7 @@ def task_averaged_regret(table: LossTable, arms: Any) -> Float[Tensor, "..."]:
 
 def _checked(losses: Losses, w1: Any, steps: Any, radius: float) -> tuple[Tensor, Tensor]:
     """Return the first start, projected onto the ball, and the step sizes."""
-    shape, w1, steps = tuple(losses.z.shape), as_float64(w1), as_float64(steps)
+    shape, w1, steps = tuple(losses.z.shape), as_float64(w1, "w1"), as_float64(steps, "steps")
     require(len(shape) >= 3, "shape of z", shape, "(..., tau, m, d)")
     require(w1.shape == shape[-1:], "shape of w1", tuple(w1.shape), str(shape[-1:]))
     require(steps.ndim == 1 and len(steps), "shape of steps", tuple(steps.shape), "(k,), not 0")

@@ -32,7 +32,7 @@ class Played(NamedTuple):
 
 def project(w: Any, radius: float) -> Float[Tensor, "... d"]:
     """Return the nearest point of the ball around 0, ``w min(1, radius / |w|)``, for w (..., d)."""
-    w, radius = as_float64(w), positive("radius", radius)
+    w, radius = as_float64(w, "w"), positive("radius", radius)
     require(w.numel(), "shape of w", tuple(w.shape), "(..., d), none of them 0")
     square = w.square().sum(-1, keepdim=True)
     longest = float(square.max())
@@ -56,7 +56,7 @@ def ogd(losses: Losses, w0: Any, step: Any, radius: float, *, keep: bool = True)
         keep: whether to return the trajectory, which takes most of the memory.
     """
     require(isinstance(losses, Losses), "losses", type(losses).__name__, "Losses(kind, z)")
-    r, w0, c = positive("radius", radius), as_float64(w0), as_float64(step)
+    r, w0, c = positive("radius", radius), as_float64(w0, "w0"), as_float64(step, "step")
     m, d = losses.z.shape[-2:]
     require(w0.isfinite().all(), "w0", w0, "finite numbers")
     require(w0.shape[-1:] == (d,), "shape of w0", tuple(w0.shape), f"(..., {d})")

@@ -21,7 +21,7 @@ def similarity(optima: Any) -> Float[Tensor, "..."]:
 
     Source: Khodak et al. (2021), eq. (9).
     """
-    optima = as_float64(optima)
+    optima = as_float64(optima, "optima")
     ok = optima.ndim >= 2 and optima.numel()
     require(ok, "shape of optima", tuple(optima.shape), "(..., tau, d), none of them 0")
     away = optima - optima.mean(-2, keepdim=True)

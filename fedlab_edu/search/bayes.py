@@ -15,7 +15,7 @@ from torch import Tensor
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.methods import Method
 from fedlab_edu.models.model import Model
-from fedlab_edu.rounds.run import start
+from fedlab_edu.rounds.run import check_types, start
 from fedlab_edu.search.baselines import draw_arms, fixed_tuner, race
 from fedlab_edu.search.distributions import Choice, Distribution
 from fedlab_edu.search.estimate import Estimate
@@ -95,6 +95,7 @@ def bayesian_search(
         method, estimate, w: see `race`.
     """
     extra("Optuna", "tune")  # fail before the first arms are trained
+    check_types(model, fed)
     require_type("spaces", spaces, Spaces, "Spaces(SearchSpace({...}))")
     first, cap, total = whole("first", first, 1), whole("cap", cap, 1), whole("total", total, 1)
     seed = whole("seed", seed, 0)

@@ -101,7 +101,7 @@ class Uniform:
 
     def check(self, value: Any, name: str = "value") -> Tensor:
         """Return the value as a tensor; raise a ValueError with its name if it is out of range."""
-        value = as_float64(value)
+        value = as_float64(value, name)
         low, high = self._range
         if not torch.equal(value, value.clamp(low, high)):  # NaN, too
             require(False, name, value, f"from {low:.12g} to {high:.12g}")
@@ -211,7 +211,7 @@ class Choice:
 
     def check(self, value: Any, name: str = "value") -> Tensor:
         """Return the place of a value; raise a ValueError with its name if it is not an option."""
-        numbers = as_float64(value)
+        numbers = as_float64(value, name)
         places = [self._places.get(option) for option in numbers.flatten().tolist()]
         if None in places:
             require(False, name, value, f"one of {list(self.options)}")

@@ -9,6 +9,7 @@ import torch
 from fedlab_edu.methods import Method, check_mu
 from fedlab_edu.search.distributions import Distribution, check_distributions
 from fedlab_edu.search.space import Spaces
+from fedlab_edu.seeds import check_generator
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.validate import require, require_type
 
@@ -45,6 +46,7 @@ class Option:
 
     def draw(self, gen: torch.Generator) -> Method:
         """Return the method with random values of its own fields."""
+        check_generator(gen)
         u = {name: torch.rand((), generator=gen, dtype=torch.float64) for name in self.own}
         return self._with({name: float(d.from_unit(u[name])) for name, d in self.own.items()})
 
@@ -90,6 +92,7 @@ class OneOf:
 
     def draw(self, gen: torch.Generator) -> tuple[Method, Spaces]:
         """Draw an option; return its method and its spaces."""
+        check_generator(gen)
         u = torch.rand((), generator=gen, dtype=torch.float64)
         option = self.options[int(u * len(self.options))]
         return option.draw(gen), option.spaces

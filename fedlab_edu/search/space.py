@@ -65,7 +65,7 @@ class SearchSpace(Generic[_Table]):
 
     def from_unit(self, u: Tensor) -> _Table:
         """Return the configurations at points (k, h) of the unit cube, an axis per distribution."""
-        u, h = as_float64(u), len(self.distributions)
+        u, h = as_float64(u, "u"), len(self.distributions)
         require(u.dim() == 2 and u.shape[1] == h, "shape of u", tuple(u.shape), f"(k, {h})")
         require_all(((u >= 0) & (u <= 1)).all(1), "u", u, "numbers from 0 to 1")
         return self._table(self.kind(), len(u), {n: d.from_unit(x) for n, d, x in self._axes(u)})
@@ -178,6 +178,8 @@ class Spaces:
 
     def at(self, point: Float[Tensor, " h"]) -> tuple[LocalHP, ServerHP]:
         """Return the configurations at a point of the unit cube, with an axis per distribution."""
+        point, axes = as_float64(point, "point"), len(self.distributions)
+        require(point.shape == (axes,), "shape of point", tuple(point.shape), f"({axes},)")
         N, h = self.clients or 1, len(self.client.distributions)
         c = self.client.from_unit(point[: N * h].view(N, h))
         return c if self.clients else c[0], self.server.from_unit(point[None, N * h :])[0]

@@ -77,7 +77,8 @@ class MultiplicativeWeights(Checked):
         require(ok, "table", self.table, "a LocalHP of at least one row")
         k = len(self.table)
         seen = self.p
-        p = tuple(map(number, seen if isinstance(seen, Iterable) else [seen])) or (1 / k,) * k
+        several = isinstance(seen, Iterable) and getattr(seen, "ndim", 1) != 0  # a scalar is none
+        p = tuple(map(number, seen if several else [seen])) or (1 / k,) * k
         ok = len(p) == k and min(p) >= 0 and abs(sum(p) - 1) < 1e-9
         require(ok, "p", seen, f"{k} probabilities")
         object.__setattr__(self, "p", p)

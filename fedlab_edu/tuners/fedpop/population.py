@@ -17,7 +17,7 @@ from torch import Tensor
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.methods import Method
 from fedlab_edu.models.model import Model
-from fedlab_edu.rounds.run import start
+from fedlab_edu.rounds.run import check_types, start
 from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.search.baselines import draw_arms, race
 from fedlab_edu.search.estimate import Estimate
@@ -198,6 +198,7 @@ def fedpop(
 
     Source: Chen et al. (2023), Algorithm 1 and section 3.4.
     """
+    check_types(model, fed)
     local = Local() if local is None else local
     require(isinstance(local, Local), "local", local, "a Local, such as Local(T_l=5)")
     ok = isinstance(spaces, Spaces) and spaces.clients is None

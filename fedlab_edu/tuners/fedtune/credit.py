@@ -53,9 +53,9 @@ def credit(
 
 def checked(outputs: Any, q: Any, y: Any, loss: Any) -> tuple[Tensor, Tensor, Tensor]:
     """Return the arguments of `credit` as tensors on one device."""
-    f = as_float64(outputs).detach()
+    f = as_float64(outputs, "outputs").detach()
     y = y if isinstance(y, Tensor) else np.asarray(y)  # keeps all digits of a list
-    q, y = as_float64(q).to(f.device), torch.as_tensor(y, device=f.device)
+    q, y = as_float64(q, "q").to(f.device), torch.as_tensor(y, device=f.device)
     shape = tuple(f.shape)
     require(f.dim() == 3 and f.numel(), "shape of outputs", shape, "(N, M, C), none of them 0")
     for name, one, wanted in (("q", q, len(f)), ("y", y, f.shape[1])):
@@ -120,7 +120,7 @@ def leave_one_out(outputs: Any, q: Any, y: Any, loss: Any) -> Float[Tensor, " N"
 
 def score_function(logits: Any, z: Any) -> Float[Tensor, "N H"]:
     """Return ``grad_(a_i) log p(z_i) = onehot(z_i) - softmax(a_i)`` for logits (N, H)."""
-    a = as_float64(logits)
+    a = as_float64(logits, "logits")
     require(a.dim() == 2, "shape of logits", tuple(a.shape), "(N, H)")
     return functional.one_hot(as_indices("z", z, a.shape[1]), a.shape[1]) - a.softmax(1)
 
@@ -137,7 +137,7 @@ def update(
 
     Source: FedTune, eq. (11), where the step is taken by pi.
     """
-    rows, d = as_float64(rows), as_float64(d)
+    rows, d = as_float64(rows, "rows"), as_float64(d, "d")
     shape = tuple(rows.shape)
     require(len(shape) == 2, "shape of rows", shape, "(N, H)")
     z = as_indices("z", z, shape[1])

@@ -19,7 +19,7 @@ from torch import Tensor
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.methods import FedAvg, Method, Server, check_mu
 from fedlab_edu.models.model import Model, cross_entropy
-from fedlab_edu.rounds.run import Run, start
+from fedlab_edu.rounds.run import Run, check_types, start
 from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.search.race import Search
 from fedlab_edu.seeds import generator
@@ -224,6 +224,7 @@ def fedtune(
     For the arguments see `FedTune`; the method is FedAvg by default, and w has the initial weights,
     see `start`.
     """
+    check_types(model, fed)
     require(isinstance(table, LocalHP), "table", table, "a LocalHP, one row for each configuration")
     for i, name in enumerate(fed.names):
         ok = all(part.isfinite().all() for part in fed.val.examples(i))

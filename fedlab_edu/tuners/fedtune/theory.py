@@ -21,7 +21,7 @@ def concrete(pi: Any, gumbel: Any, temperature: float) -> Float[Tensor, " H"]:
 
     Source: FedTune, eq. (6), whose pi_l^l is a misprint of pi_i^l; Maddison, Mnih, Teh (2017).
     """
-    pi, gumbel = as_float64(pi), as_float64(gumbel)
+    pi, gumbel = as_float64(pi, "pi"), as_float64(gumbel, "gumbel")
     require(pi.dim() == 1 and (pi > 0).all(), "pi", pi, "numbers above 0")
     shape, wanted = tuple(gumbel.shape), tuple(pi.shape)
     require(shape == wanted, "shape of gumbel", shape, f"{wanted}, that of pi")
@@ -66,7 +66,7 @@ def expected(logits: Any, outputs: Any, q: Any, y: Any, loss: Loss) -> Expected:
 
     Source: FedTune, eqs. (9) and (10), and eq. (5) for the objective.
     """
-    a, f = as_float64(logits), as_float64(outputs)
+    a, f = as_float64(logits, "logits"), as_float64(outputs, "outputs")
     require(a.dim() == 2, "shape of logits", tuple(a.shape), "(N, H)")
     N, H = a.shape
     shape = tuple(f.shape)
