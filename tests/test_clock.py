@@ -307,6 +307,12 @@ def test_bad_input_is_refused(seconds, options, message, fed):
         clocked(begun(fed, **options), seconds)
 
 
+@pytest.mark.usefixtures("unchecked")
+def test_a_word_for_waiting_is_refused(fed):
+    with pytest.raises(ValueError, match="wait is 'no'; allowed: True, False"):
+        clocked(begun(fed), np.ones((4, 8)), wait="no")
+
+
 def test_a_clock_of_more_than_a_million_rounds_is_refused(fed):
     search = begun(fed, 10**6, 5 * 10**5, eliminations=1)
     with pytest.raises(ValueError, match=r"rounds is '3 \* 500000'; allowed: at most 1,000,000"):

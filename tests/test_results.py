@@ -348,6 +348,15 @@ def test_the_picture_of_the_online_curve_has_a_step_line_for_each_search(fed):
     assert ax.get_ylabel() == "validation error, personalised"
 
 
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("races", "message"), [([1], "races is 'list'"), ({"a": 1}, r"races\['a'\] is 'int'")]
+)
+def test_curves_of_what_are_no_races_by_name_are_refused(races, message):
+    with pytest.raises(ValueError, match=message):
+        plot_online(races)
+
+
 def test_curves_of_different_scores_are_not_drawn_together(fed):
     one, other = by_hand(fed), by_hand(fed, target="global")
     with pytest.raises(ValueError, match="allowed: the same target and score"):

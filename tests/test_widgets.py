@@ -307,6 +307,12 @@ def test_a_widget_without_controls_is_refused():
         frames(draw, {})
 
 
+@pytest.mark.usefixtures("unchecked")
+def test_controls_without_names_are_refused():
+    with pytest.raises(ValueError, match="controls is 'list'; allowed: a Mapping"):
+        frames(draw, [steps(2)])
+
+
 def test_pictures_that_say_the_same_in_words_are_refused():
     with pytest.raises(ValueError, match="alt is 'the same'; allowed: another text"):
         frames(lambda k: (plt.figure(), "the same"), {"k": steps(2)})

@@ -7,7 +7,7 @@ from typing import Any
 import ipywidgets as W  # type: ignore[import-untyped]
 from matplotlib.figure import Figure
 
-from fedlab_edu.validate import require
+from fedlab_edu.validate import require, require_type
 from fedlab_edu.widgets.picture import svg
 
 MOST = 60  # pictures in a widget: the page contains them all
@@ -29,6 +29,7 @@ def frames(
             ``Dropdown`` or ``Select``. The label is the control's description, or else its name.
         play: add buttons that animate the last control, which needs at least 20 values.
     """
+    require_type("controls", controls, Mapping, '{"lr": SelectionSlider(...)}')
     require(controls, "controls", controls, "at least one")
     values = {name: _values(name, control) for name, control in controls.items()}
     count = prod(len(v) for v in values.values())

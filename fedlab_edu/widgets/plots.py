@@ -17,7 +17,7 @@ from matplotlib.transforms import Transform
 from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.race import Race
 from fedlab_edu.search.results import arms_of, arms_table, online
-from fedlab_edu.validate import require
+from fedlab_edu.validate import require, require_type
 from fedlab_edu.widgets.picture import BLUE, COLOURS, GREY, ORANGE, STYLE
 
 WIDTH = 4.8  # inches, as in `widgets.figure`
@@ -62,7 +62,10 @@ def plot_online(races: Mapping[str, Race]) -> Figure:
     Args:
         races: name -> search, one curve each, all with the same kind of score.
     """
+    require_type("races", races, Mapping, '{"random search": search}')
     require(races, "races", races, "at least one")
+    for name, race in races.items():
+        require_type(f"races[{name!r}]", race, Race, "random_search(...)")
     one, *others = (race.estimate for race in races.values())
     for other in others:
         same = (other.target, other.score) == (one.target, one.score)

@@ -102,6 +102,7 @@ def clocked(
     """
     require(isinstance(search, FedPop), "search", type(search).__name__, "a FedPop, as of fedpop()")
     require(search.used == 0, "rounds of the search", search.used, "0: one that has not begun")
+    require(isinstance(wait, bool), "wait", wait, "True, False")
     stops = search.brackets[0].stops
     require(wait or len(stops) == 1, "wait", wait, "True, for members that are to be eliminated")
     shape = len(search.runs), search.evolution.R
@@ -117,4 +118,4 @@ def clocked(
     require(tuple(table.shape) == shape, "shape of seconds", tuple(table.shape), f"{shape}")
     require(((table > 0) & table.isfinite()).all(), "seconds", table, "finite numbers above 0")
     now = (0.0,) * shape[0]
-    return Clocked(**vars(search), seconds=table.clone(), wait=bool(wait), now=now)
+    return Clocked(**vars(search), seconds=table.clone(), wait=wait, now=now)

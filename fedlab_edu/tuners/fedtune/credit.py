@@ -15,6 +15,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional
 
+from fedlab_edu.models.model import check_differentiable
 from fedlab_edu.tensors import as_float64, as_indices
 from fedlab_edu.tuners.fedtune.rules import step
 from fedlab_edu.validate import number, require
@@ -54,8 +55,7 @@ def credit(
 def checked(outputs: Any, q: Any, y: Any, loss: Any) -> tuple[Tensor, Tensor, Tensor]:
     """Return the arguments of `credit` as tensors on one device."""
     f = as_float64(outputs, "outputs").detach()
-    y = y if isinstance(y, Tensor) else np.asarray(y)  # keeps all digits of a list
-    q, y = as_float64(q, "q").to(f.device), torch.as_tensor(y, device=f.device)
+    q, y = as_float64(q, "q").to(f.device), _targets(y, loss).to(f.device)
     shape = tuple(f.shape)
     require(f.dim() == 3 and f.numel(), "shape of outputs", shape, "(N, M, C), none of them 0")
     for name, one, wanted in (("q", q, len(f)), ("y", y, f.shape[1])):
@@ -71,7 +71,14 @@ def checked(outputs: Any, q: Any, y: Any, loss: Any) -> tuple[Tensor, Tensor, Te
         require(ok, "y", y, f"{M} classes, whole numbers from 0 to {C - 1}")
     elif not callable(loss):  # a function may take targets of any shape
         require(y.numel() == M * C, "shape of y", tuple(y.shape), f"{(M, C)}, that of F")
+        require(y.isfinite().all(), "y", y, "finite numbers")
     return f, q, y
+
+
+def _targets(y: Any, loss: Any) -> Tensor:
+    """Return the targets as a tensor: for a loss of the user's own as they are, else as floats."""
+    y = y if isinstance(y, Tensor) else np.asarray(y)  # keeps all digits of a list
+    return torch.as_tensor(y) if callable(loss) else as_float64(y, "y")
 
 
 def credit_of(f: Tensor, q: Tensor, y: Tensor, loss: Any) -> tuple[float, Tensor]:
@@ -94,6 +101,7 @@ def _loss_and_gradient(F: Tensor, y: Tensor, loss: Any) -> tuple[Tensor, Tensor]
         with torch.enable_grad():
             leaf = F.clone().requires_grad_()
             L = loss(leaf, y).mean()
+            check_differentiable(L)
             (G,) = torch.autograd.grad(L, leaf)
         return L.detach(), G
     if loss == "cross_entropy":
@@ -143,7 +151,8 @@ def update(
     z = as_indices("z", z, shape[1])
     for argument, one in (("z", z), ("d", d)):
         require(one.shape == shape[:1], f"shape of {argument}", tuple(one.shape), f"{shape[:1]}")
-    require((rows < inf).all(), "rows", rows, "numbers below +inf")
+    ok = (rows < inf).all() and (rows > -inf).any(1).all()
+    require(ok, "rows", rows, "numbers below +inf, in each row one above -inf")
     require(abs(number(lr)) < inf, "lr", lr, "a finite number")
     clients = zip(rows.tolist(), z.tolist(), d.tolist(), strict=True)
     return as_float64([rule(row, z_i, d_i, lr) for row, z_i, d_i in clients])

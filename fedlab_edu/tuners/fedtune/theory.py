@@ -22,9 +22,11 @@ def concrete(pi: Any, gumbel: Any, temperature: float) -> Float[Tensor, " H"]:
     Source: FedTune, eq. (6), whose pi_l^l is a misprint of pi_i^l; Maddison, Mnih, Teh (2017).
     """
     pi, gumbel = as_float64(pi, "pi"), as_float64(gumbel, "gumbel")
-    require(pi.dim() == 1 and (pi > 0).all(), "pi", pi, "numbers above 0")
+    ok = pi.dim() == 1 and (pi > 0).all() and pi.isfinite().all()
+    require(ok, "pi", pi, "numbers above 0, all finite")
     shape, wanted = tuple(gumbel.shape), tuple(pi.shape)
     require(shape == wanted, "shape of gumbel", shape, f"{wanted}, that of pi")
+    require(gumbel.isfinite().all(), "gumbel", gumbel, "finite numbers")
     positive("temperature", temperature)
     return ((pi.log() + gumbel) / temperature).softmax(0)
 
