@@ -106,6 +106,12 @@ def test_data_that_are_not_here_are_said(folder, monkeypatch):
     assert (one.stale, one.said) == (None, "no data here")
 
 
+def test_the_time_of_a_record_is_in_the_unit_that_has_two_of_or_more():
+    for seconds, said in ((9, "90 seconds"), (12, "2 minutes"), (720, "2 hours")):
+        line = str(audits.Audit("one.jsonl", 10, False, "seed 0", seconds))
+        assert line == f"as recorded  one.jsonl: 10 runs; all take {said}; made again: seed 0"
+
+
 def test_a_folder_without_records_is_refused(tmp_path, capsys):
     assert cli.main(["records", "--folder", str(tmp_path)]) == 2
     assert "allowed: one with records of reproduce" in capsys.readouterr().err

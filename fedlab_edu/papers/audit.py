@@ -10,6 +10,7 @@ from typing import NamedTuple
 import torch
 
 from fedlab_edu.papers.experiment import Experiment, Record
+from fedlab_edu.papers.plan import duration
 from fedlab_edu.papers.reproduce import recorded
 
 TOLERANCE = 1e-4  # below one example of any test part, above rounding
@@ -39,7 +40,7 @@ class Audit(NamedTuple):
         word = {True: "STALE", False: "as recorded", None: "not tried"}[self.stale]
         said = self.said
         if self.seconds is not None:
-            said = f"all take {self.seconds * self.runs / 60:.0f} minutes; made again: {said}"
+            said = f"all take {duration(self.seconds * self.runs)}; made again: {said}"
         return f"{word:11}  {self.file}: {self.runs} runs; {said}"
 
 

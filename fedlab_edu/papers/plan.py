@@ -44,8 +44,8 @@ def plan(
             search = setting.begin(variants, model, fed, seed)
             took[variants[0].name] = _seconds(search, model, fed, setting.clients)
     total = sum(took[variants[0].name] for variants in searches)
-    lines.append(f"{len(searches)} searches, about {_said(total)} on this machine, one at a time.")
-    return lines
+    time_of_all = f"about {duration(total)} on this machine, one at a time."
+    return [*lines, f"{len(searches)} searches, {time_of_all}"]
 
 
 def _seconds(search: Any, model: Model, fed: Federation, clients: int) -> float:
@@ -65,7 +65,8 @@ def _seconds(search: Any, model: Model, fed: Federation, clients: int) -> float:
     return seconds * search.total
 
 
-def _said(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Say a time in the largest unit, hours, minutes or seconds, that it has two of or more."""
     for unit, size in (("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
