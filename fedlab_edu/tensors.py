@@ -55,11 +55,12 @@ def as_float64(values: Any, name: str = "values") -> Tensor:
 
 
 def as_array(values: Any, name: str) -> Float64[np.ndarray, "*shape"]:
-    """Convert to a float64 array of NumPy's, as `as_float64` does, from what NumPy takes."""
+    """Convert to a float64 array of NumPy's; refuse what `as_float64` does, and masked values."""
+    if isinstance(values, Tensor):
+        return as_float64(values, name).detach().cpu().numpy()
     found = None
     with suppress(TypeError, ValueError):
-        given = as_float64(values).detach().cpu() if isinstance(values, Tensor) else values
-        array = np.asarray(given)
+        array = np.asarray(values)
         if array.dtype.kind != "c" and not np.ma.is_masked(values):
             found = np.asarray(array, np.float64)
     require(found is not None, name, values, "real numbers of one shape")

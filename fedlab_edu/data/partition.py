@@ -87,13 +87,17 @@ def split(n: int, fractions: Sequence[float] = FRACTIONS, gap: int = 0) -> list[
     examples are dropped, because neighbouring windows of text overlap.
     """
     n, gap = whole("n", n, 0), whole("gap", gap, 0)
+    _, val, test = _checked(fractions)
+    a, b = (int(part * n + 1e-9) for part in (1.0 - val - test, 1.0 - test))  # 1 - 0.4 - 0.4 < 0.2
+    return [(0, a), (min(b, a + gap), b), (min(n, b + gap), n)]
+
+
+def _checked(fractions: Sequence[float]) -> list[float]:
     ok = isinstance(fractions, Sequence | np.ndarray | Tensor) and len(fractions) == 3
     shares = [number(share) for share in fractions] if ok else []
     ok = ok and min(shares) >= 0 and abs(sum(shares) - 1) < 1e-9
     require(ok, "fractions", fractions, "three numbers of at least 0 with sum 1")
-    _, val, test = shares
-    a, b = (int(part * n + 1e-9) for part in (1.0 - val - test, 1.0 - test))  # 1 - 0.4 - 0.4 < 0.2
-    return [(0, a), (min(b, a + gap), b), (min(n, b + gap), n)]
+    return shares
 
 
 def enough(n: int, fractions: Sequence[float] = FRACTIONS) -> bool:
@@ -101,8 +105,7 @@ def enough(n: int, fractions: Sequence[float] = FRACTIONS) -> bool:
 
     Source: the client filter of Khodak et al. (2021)'s code, ``n >= 1 / min(fractions)``.
     """
-    split(n, fractions)  # refuses other fractions
-    _, val, test = fractions
+    n, (_, val, test) = whole("n", n, 0), _checked(fractions)
     return n * min(part for part in (1.0 - val - test, val, test) if part > 1e-9) > 1 - 1e-9
 
 

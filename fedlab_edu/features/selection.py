@@ -48,15 +48,12 @@ class Data:
         check_index(self.x_val, self.y_val)
         classes = whole("classes", self.classes, 2, MOST)
         for inputs, name in (("x", "y"), ("x_val", "y_val")):
-            given = as_inputs(getattr(self, inputs), inputs).cpu()
-            # NumPy has no bfloat16
-            x = (given.float() if given.dtype == torch.bfloat16 else given).numpy()
+            x = _array(as_inputs(getattr(self, inputs), inputs).cpu())
             y, labels = as_targets(getattr(self, name), name)
             allowed = "class numbers, as np.unique(y, return_inverse=True)[1] of strings"
             require(not labels, name, labels, allowed)
-            y = y.float() if y.dtype == torch.bfloat16 else y
             require(len(y) == len(x), f"length of {name}", len(y), f"{len(x)}, that of {inputs}")
-            check_places(name, y.numpy(), classes, x.shape[:1])
+            check_places(name, _array(y), classes, x.shape[:1])
             object.__setattr__(self, inputs, x)
             object.__setattr__(self, name, y.numpy())
 
@@ -133,6 +130,10 @@ def _missed(features: Any, y: Any, w: Any, b: Any, score: Score, linear: Linear)
 
 def _places(assignment: np.ndarray) -> dict[int, Int[np.ndarray, " own"]]:
     return {int(i): np.flatnonzero(assignment == i) for i in np.unique(assignment)}
+
+
+def _array(values: Tensor) -> np.ndarray:
+    return (values.float() if values.dtype == torch.bfloat16 else values).numpy()  # NumPy has none
 
 
 def _stack(parts: list[Any]) -> Any:
