@@ -1,41 +1,8 @@
 """``python -m benchmarks [--device cuda] [--repeats 3] [--only TEXT]``: speed and memory.
 
-For each workload, local training and a plain PyTorch loop over the clients take turns, the plain
-loop with one thread and with all. What counts is the ratio of the shortest times, the plain loop at
-its better number of threads. Both train the same minibatches; the largest difference between their
-weights is printed beside the times. GFLOP/s counts the operations of forward and backward passes;
-"of peak" is their part of what the machine does in a product of large float32 matrices. Rounding in
-float32 may grow over hundreds of steps; the tests hold both loops together in float64. In the
-row in bfloat16 only ours is, so that the difference is what it costs. A GPU measures some rows
-again in TF32, both loops. Rows of `torch.compile` have the seconds of the first call, which
-compiles, and the processor time of later ones.
-
-A whole round is training, two scores and the average: medians, the plain loop with one thread and
-with all, and ours, in turn. Training is its share of our round; faults are its minor page faults.
-The faults of the first rounds, in which memory grows, are no measure of later ones.
-Rounds of many clients show that a step takes as long, and that memory does not grow with them.
-
-Rounds of FedAvg, and whole searches on the digits: the shares of processor time in local training,
-in the two scores of each client, in the step of the clients' tuner, and in the rest: draws,
-averages, and Python's garbage collector. The scores' share of all operations is a floor of what is
-not training. A plain loop scores and draws as well; its share of training stands last. The faster
-training is, the larger a share the same rest has.
-
-A race is a whole search: successive halving, its arms together and one by one. Each is run once.
-A search in two processes, one thread each, is measured beside the threads of one.
-FedEx is measured against the same round, and the same search, without it.
-
-FedPop is a whole search beside its members without evolution.
-
-FedTune is a whole search beside as many rounds of FedAvg with the same clients; it is run once.
-
-Theorem 4.1 is run on the CPU whatever the device, in one thread; its bound is beside its regret.
-
-Memory is that of whole rounds, each in a process of its own.
-
-A class is graded by the command itself: wrong and right answers in turn to two questions of
-exercise 1, which have ten tests. It is graded twice, the second time with a kill at a drawn point.
-Memory is the peak of the command and its examiners, after a third of the submissions and after all.
+The module of a table says what it measures and how: `speed`, `rounds`, `scale`, `shares`,
+`searches`, `oco` or `grading`. On a GPU rows in TF32 replace whole rounds, rounds of many clients,
+shares and compiled gradients.
 """
 
 import argparse
@@ -98,7 +65,7 @@ def tables(device: torch.device, repeats: int) -> list[tuple[str, dict[str, Any]
 
 
 def table(title: str, rows: dict[str, Any], measure: Measure) -> None:
-    """Each row as soon as it is measured: the whole takes minutes."""
+    """Print each row as soon as it is measured: the whole takes minutes."""
     for place, (label, what) in enumerate(rows.items()):
         found = measure(what)
         if not place:

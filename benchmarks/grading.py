@@ -19,21 +19,21 @@ COURSE = Path(__file__).parents[1]
 EXERCISE = "ex01_fedavg"
 LEFT_OUT = '@drift(points=4, function="table_3"'  # it trains; the other tests are ten
 FAILED = ("ex01.1", "ex01.2")  # by the wrong answers that are handed in
-CLASSES = {f"grading {n} submissions, 10 tests": n for n in (300,)}
+CLASSES = {"grading 300 submissions, 10 tests": 300}
 TITLE = "grading a class"
 OFTEN = 0.1  # seconds from one look at the grades to the next
 MIB = 1 << 10  # in the kibibytes that /proc counts in
 
 
 def graded(n: int, seed: int = 0) -> dict[str, Any]:
-    """Grade n submissions by the command itself, in a process of its own; needs Linux or a Mac.
+    """Grade n submissions by the command, in a process of its own; needs Linux or macOS.
 
     Memory is the peak of the command and its two examiners, which hold the tests; 0 where there is
-    no /proc. "Killed at" is the number of grades on the disk then.
-    Where this machine gives no isolation they are run without, for they are ours.
+    no /proc. "Killed at" is the number of grades on the disk then. Where this machine gives no
+    isolation they are run without, because they are ours.
 
     Raises:
-        RuntimeError: the command fails, or leaves somebody ungraded.
+        RuntimeError: the command fails, or leaves a submission ungraded.
     """
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -59,9 +59,9 @@ def graded(n: int, seed: int = 0) -> dict[str, Any]:
 
 
 def with_a_kill(folder: Path, n: int, seed: int) -> tuple[int, float]:
-    """(Grades at the kill, seconds of both parts) of a run that SIGKILL ends at a drawn point.
+    """Kill a run at a drawn point and resume it; return the grades at the kill, and all seconds.
 
-    It has the secret of the run without a break, and so the same hidden inputs.
+    The run has the secret of the whole one, and so the same hidden inputs.
     """
     (folder / "killed").mkdir()
     shutil.copy(folder / "whole/secret", folder / "killed/secret")
@@ -83,19 +83,18 @@ def with_a_kill(folder: Path, n: int, seed: int) -> tuple[int, float]:
 
 
 def assignment(folder: Path) -> None:
-    """Exercise 1 without its first question, as an assignment of its own: ten tests."""
+    """Write exercise 1 without the test that trains, as an assignment of its own: ten tests."""
     folder.mkdir()
     found = find("ex01")
     for path in (COURSE / f"solutions/{EXERCISE}.py", *found.files):
         shutil.copy(path, folder)
     source = found.tests.read_text(encoding="utf-8")
-    parts = source.split("\n\n\n")  # of functions and what stands between them
-    kept = [part for part in parts if not part.startswith(LEFT_OUT)]
+    kept = [part for part in source.split("\n\n\n") if not part.startswith(LEFT_OUT)]
     (folder / "test_ex01.py").write_text("\n\n\n".join(kept), encoding="utf-8")
 
 
 def submissions(folder: Path, n: int) -> None:
-    """Wrong and right answers of the exercise in turn, each with a text of its own."""
+    """Write wrong and right answers to the exercise in turn, each with a text of its own."""
     folder.mkdir()
     typical = find("ex01").typical
     right = cycle(answer.text for answer in typical if not answer.question)
@@ -106,7 +105,7 @@ def submissions(folder: Path, n: int) -> None:
 
 
 def command(folder: Path, out: str) -> subprocess.Popen[bytes]:
-    """The command, begun; what it says goes to a file."""
+    """Start the command; its output goes to a file."""
     words = ["grade", "in", "--assignment", "./ex01", "--out", out, "--i-trust-these-submissions"]
     with (folder / f"{out}.log").open("ab") as log:
         return subprocess.Popen(
@@ -127,12 +126,12 @@ def said(folder: Path, out: str) -> str:
 
 
 def grades(out: Path) -> int:
-    """How many there are."""
+    """Count the grades that are written."""
     return len(list((out / "grades").glob("*.json")))
 
 
 def memory(pid: int) -> int:
-    """Peak memory so far of a process and its children, in KiB; 0 once it has ended."""
+    """Return the peak memory of a process and its children so far, in KiB; 0 once it has ended."""
     try:
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
         texts = [Path(f"/proc/{p}/status").read_text() for p in (pid, *children)]
@@ -142,7 +141,7 @@ def memory(pid: int) -> int:
 
 
 def table(out: Path) -> list[list[str]]:
-    """The table of the class, as the command for reports writes it."""
+    """Return the table of the class, as the command ``report`` writes it."""
     command = [sys.executable, "-m", "fedlab_edu", "report", str(out)]
     subprocess.run(command, check=True, capture_output=True)
     with (out / "report/class.csv").open(encoding="utf-8-sig", newline="") as file:

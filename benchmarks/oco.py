@@ -25,7 +25,7 @@ CONSTANTS = Constants(D=2.0, G=2.0, b=2.0)
 
 
 def theorem(seeds: int, tau: int, m: int) -> dict[str, Any]:
-    """Quadratic losses in two dimensions, drawn afresh for each seed, one seed's data at a time.
+    """Run the theorem's algorithm on quadratic losses in two dimensions, drawn for each seed.
 
     The regret is a mean over seeds, with its standard error, beside that of the best step size of
     the grid, and the bound, a mean over the seeds' V.

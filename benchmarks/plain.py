@@ -9,9 +9,9 @@ from fedlab_edu.training.plan import shuffles
 
 
 def plain_loop(model: Model, w: Tensor, clients: Clients, c: LocalHP, seeds: list[int]) -> Tensor:
-    """W (B, d) from w (d,): one network, reused for client after client, and PyTorch's optimiser.
+    """Train w (d,) on each client with PyTorch's optimiser, in one network; return W (B, d).
 
-    ``c`` has a row for each client; of its columns lr, momentum, batch and epochs are heeded.
+    ``c`` has a row for each client; its columns lr, momentum, batch and epochs count.
     """
     net, trained = model.unflatten(w), []
     for i, seed in enumerate(seeds):

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from benchmarks.plain import plain_loop
 from benchmarks.speed import with_threads
-from benchmarks.workloads import GREY, TEXT, drawn, noise
+from benchmarks.workloads import GREY, TEXT, drawn, federation
 from fedlab_edu import (
     Clients,
     Federation,
@@ -46,9 +46,8 @@ class Setting(NamedTuple):
 def even(
     model: Model, shape: tuple[int, ...], n: int, classes: int, batch: int, repeats: int
 ) -> Setting:
-    """One run with 10 clients of n examples."""
-    train, val = noise(shape, classes, [n] * 10), noise(shape, classes, [n // 4] * 10)
-    fed = Federation(train, val, val, tuple("0123456789"), classes)
+    """Return one run with 10 clients of n examples."""
+    fed = federation(shape, classes, [n] * 10, [n // 4] * 10)
     return Setting(model, fed, [start(model, fed, LocalHP(lr=0.05, batch=batch))], repeats)
 
 
@@ -60,10 +59,9 @@ def ragged(model: Model, fed: Federation, arms: int, repeats: int) -> Setting:
 
 
 def images() -> Federation:
-    """42 clients with 15 to 119 images of noise, and a quarter as many for validation."""
+    """Return 42 clients with 15 to 119 images of noise, and a quarter as many for validation."""
     sizes = torch.randint(15, 120, (42,), generator=torch.Generator().manual_seed(0)).tolist()
-    train, val = noise(GREY, 10, sizes), noise(GREY, 10, [n // 4 + 1 for n in sizes])
-    return Federation(train, val, val, tuple(map(str, range(42))), 10)
+    return federation(GREY, 10, sizes, [n // 4 + 1 for n in sizes])
 
 
 SETTINGS: dict[str, Callable[[], Setting]] = {
@@ -81,11 +79,11 @@ SETTINGS: dict[str, Callable[[], Setting]] = {
 
 
 def measured(setting: Setting) -> dict[str, Any]:
-    """Take turns, after a round of each: the loop with all threads, with one, ours, and training.
+    """Time in turn the loop with all threads and with one, our round, and our training alone.
 
-    Numbers are medians. Training is its share of our round; faults are minor page faults of ours.
-    Threads inside an operation spin for some milliseconds after it, so that the loop with all
-    threads comes first.
+    Numbers are medians, without the first round. Training is its share of our round; faults are
+    minor page faults of ours. Threads inside an operation spin for some milliseconds after it, so
+    that the loop with all threads comes first.
     """
     model, fed, runs, repeats = setting
     times: dict[int, list[float]] = {n: [] for n in (1, os.cpu_count() or 1)}
@@ -120,7 +118,7 @@ def _faults() -> int:
 
 
 def train_only(runs: list[Run], model: Model, fed: Federation) -> None:
-    """Local training of the clients of one round of each run."""
+    """Train the clients of one round of each run, without scores and averages."""
     works = [draw_work(run, fed.sizes, 10) for run in runs]
     client = torch.cat([work.client for work in works])
     W = torch.cat([run.w.expand(10, -1) for run in runs]) if len(runs) > 1 else runs[0].w
@@ -129,7 +127,7 @@ def train_only(runs: list[Run], model: Model, fed: Federation) -> None:
 
 
 def plain_round(runs: list[Run], model: Model, fed: Federation) -> list[Tensor]:
-    """The next global model of each run, by one network that is reused for client after client."""
+    """Return the next global model of each run, with one network for client after client."""
     after = []
     for run in runs:
         work = draw_work(run, fed.sizes, 10)

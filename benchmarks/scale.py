@@ -1,4 +1,4 @@
-"""Rounds of many clients: seconds of a client's step, and memory, each in a process of its own."""
+"""Rounds of many clients: neither a step's time nor the memory grows with their number."""
 
 import multiprocessing
 import resource
@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
-from benchmarks.workloads import GREY, noise
-from fedlab_edu import Federation, LocalHP, communicate, lenet5, mlp, start
+from benchmarks.workloads import GREY, federation
+from fedlab_edu import LocalHP, communicate, lenet5, mlp, start
 
 TITLE, MEMORY = "rounds of many clients, MLP", "memory of a round, MiB"
 BATCH, MIB = 32, 1 << 20
@@ -22,7 +22,7 @@ def even(clients: int) -> list[int]:
 
 
 def long_tail(clients: int) -> list[int]:
-    """Sizes as in LEAF: the logarithms are normal, and the largest is far above the mean."""
+    """Return log-normal sizes, as in LEAF: the largest is far above the mean."""
     gen = torch.Generator().manual_seed(0)
     sizes = (3 + 1.2 * torch.randn(clients, generator=gen)).exp()
     return sizes.ceil().long().tolist()
@@ -46,7 +46,7 @@ def in_a_small_process(work: Callable[..., dict[str, Any]], *arguments: Any) -> 
 
 
 def most(device: str = "cpu") -> float:
-    """The most MiB that this process, or its tensors on a GPU, have held so far."""
+    """Return the peak memory so far of this process, or of its tensors on a GPU, in MiB."""
     if device != "cpu":
         return torch.cuda.max_memory_allocated(device) / MIB
     unit = 1 if sys.platform == "darwin" else 1024
@@ -54,13 +54,11 @@ def most(device: str = "cpu") -> float:
 
 
 def rounds(sizes: list[int], repeats: int = 3) -> dict[str, Any]:
-    """Rounds of all clients. The giant's images are smaller, so that the data fit in memory."""
+    """Measure rounds of all clients; with a giant the images are smaller, to fit in memory."""
     shape, model = GREY, mlp(784, 128, 10)
     if max(sizes) >= 50_000:
         shape, model = (1, 4, 4), mlp(16, 8, 10)
-    train, val = noise(shape, 10, sizes), noise(shape, 10, [1] * len(sizes))
-    names = tuple(map(str, range(len(sizes))))
-    fed = Federation(train, val, val, names, 10)
+    fed = federation(shape, 10, sizes, [1] * len(sizes))
     run, before, times = start(model, fed, LocalHP(lr=0.05, batch=BATCH)), most(), []
     for _ in range(repeats):
         begin = perf_counter()
@@ -74,10 +72,9 @@ def rounds(sizes: list[int], repeats: int = 3) -> dict[str, Any]:
 
 
 def memory(clients: int, device: str) -> dict[str, Any]:
-    """The memory of one round of LeNet-5 clients with 64 images each."""
+    """Measure the memory of one round of LeNet-5 clients with 64 images each."""
     model = lenet5()
-    train, test = noise(GREY, 10, [64] * clients), noise(GREY, 10, [1] * clients)
-    fed = Federation(train, test, test, tuple(map(str, range(clients))), 10).to(device)
+    fed = federation(GREY, 10, [64] * clients, [1] * clients).to(device)
     run = start(model, fed, LocalHP(lr=0.05, batch=BATCH))
     before = most(device)
     communicate(run, model, fed, clients)

@@ -33,7 +33,7 @@ BUDGETS = ((4000, 800), (2000, 200))
 
 
 def one_by_one(race: Race, model: Model, fed: Federation) -> tuple[list[Run], list[int | None]]:
-    """The race with a loop over arms in place of a batch; its runs, and when each is out."""
+    """Race in a loop over arms, without a batch; return the runs, and when each was eliminated."""
     (bracket,), judge = race.brackets, race.estimate
     runs, alive = list(race.runs), list(range(bracket.arms))
     out: list[int | None] = [None] * bracket.arms
@@ -51,9 +51,9 @@ def one_by_one(race: Race, model: Model, fed: Federation) -> tuple[list[Run], li
 
 
 def raced(budget: tuple[int, int], device: torch.device) -> dict[str, Any]:
-    """Successive halving over FedEx's space, 10 of 42 clients a round: arms apart and together.
+    """Time successive halving over FedEx's space, arms one by one and together.
 
-    The difference is between the winners' weights.
+    10 of 42 clients take part in a round. The difference is between the winners' weights.
     """
     fed, model = digits().to(device), mlp(64, 32, 10)
     race = successive_halving(model, fed, FEDEX, *budget, method=FedProx())
@@ -69,9 +69,9 @@ def raced(budget: tuple[int, int], device: torch.device) -> dict[str, Any]:
 
 
 def fedex_rounds(epochs: int, device: torch.device, count: int = 200) -> dict[str, Any]:
-    """Medians of rounds of FedAvg and of FedEx in turn, whose 27 configurations are all the same.
+    """Time rounds of FedAvg and of FedEx in turn, with 27 equal configurations; return medians.
 
-    The time between is that of drawing arms and of moving theta.
+    The difference is the time to draw rows and to move theta.
     """
     fed, model, c = digits().to(device), mlp(64, 32, 10), LocalHP(lr=0.1, epochs=epochs)
     runs = [start(model, fed, one) for one in (c, FedEx(LocalHP.concat([c] * 27), cutoff=0.0))]
@@ -86,8 +86,11 @@ def fedex_rounds(epochs: int, device: torch.device, count: int = 200) -> dict[st
 
 
 def fedex_races(budget: tuple[int, int], device: torch.device) -> dict[str, Any]:
-    """Successive halving alone and around FedEx. Here the work differs: neighbours of an arm's
-    configuration have other numbers of epochs and minibatches, and other arms survive."""
+    """Time successive halving alone and around FedEx.
+
+    The work differs: neighbours of an arm's configuration have other numbers of epochs and
+    minibatches, and other arms survive.
+    """
     fed, model = digits().to(device), mlp(64, 32, 10)
     spent = []
     for how in ({}, {"tuner": around(FEDEX.client)}):
@@ -99,8 +102,10 @@ def fedex_races(budget: tuple[int, int], device: torch.device) -> dict[str, Any]
 
 
 def fedpop_search(budget: tuple[int, int], device: torch.device) -> dict[str, Any]:
-    """FedPop beside its members without evolution: FedProx in the paper's space. Copies train with
-    other settings than those they replace, so that the work is not the same."""
+    """Time FedPop and its members without evolution: FedProx in the paper's space.
+
+    The work differs: copies train with other settings than those they replace.
+    """
     fed, model = digits().to(device), mlp(64, 32, 10)
     members, search = (
         fedpop(model, fed, FEDPOP, *budget, G=evolves, L=evolves, method=FedProx())
@@ -115,16 +120,21 @@ def fedpop_search(budget: tuple[int, int], device: torch.device) -> dict[str, An
 
 
 def ten_clients() -> Federation:
-    """Ten clients with 6,000 images of noise to train on and 1,500 to validate, skewed by
-    Dirichlet(0.1) as in FedTune's paper: the largest has fifteen times as many as the smallest."""
+    """Return ten clients with 6,000 images of noise for training and 1,500 for validation.
+
+    They are skewed by Dirichlet(0.1), as in FedTune's paper: the largest has fifteen times as many
+    as the smallest.
+    """
     images = noise(GREY, 10, [7_500])
     rows = dirichlet(images.y, 10, 0.1, generator(0), minimum=10)
     return federate(images.x, images.y, rows, 10, (0.8, 0.2, 0.0), generator(1))
 
 
 def fedtune_search(rounds: int, device: torch.device) -> dict[str, Any]:
-    """FedTune beside as many rounds of FedAvg with all clients: batches of 32, one epoch, and 30
-    candidates, which have the same work whichever is drawn."""
+    """Time FedTune and as many rounds of FedAvg with all clients: batches of 32, one epoch.
+
+    All of the 30 rows are the same work.
+    """
     fed, model, table = ten_clients().to(device), mlp(784, 128, 10), FEDTUNE.client.grid()
     begun, run = fedtune(model, fed, table, rounds), start(model, fed, LocalHP(lr=0.1))
     begun.step(model, fed)
@@ -138,8 +148,11 @@ def fedtune_search(rounds: int, device: torch.device) -> dict[str, Any]:
 
 
 def feature_search(n: int, device: torch.device) -> dict[str, Any]:
-    """One of 64 feature maps by shared fits, and by a full sweep: the best of three, in turn, on
-    1,197 digits and 300 for validation. The rank is that of the picked map by its error."""
+    """Time the choice of one of 64 feature maps by shared fits and by a full sweep, in turn.
+
+    The best of three times, on 1,197 digits and 300 for validation. The rank is that of the picked
+    map by its error.
+    """
     problem, rng = FOURIER.settings["book"]["digits"].problem(0, None), np.random.default_rng(0)
     place = None if device.type == "cpu" else str(device)
     maps, data = problem.maps(rng, 64, n, True, place), problem.data
@@ -157,7 +170,7 @@ def feature_search(n: int, device: torch.device) -> dict[str, Any]:
 
 
 def in_processes(size: tuple[int, int], device: torch.device) -> dict[str, Any]:
-    """Random search with 8 arms in two processes and in this one, 10 of 42 clients a round."""
+    """Time random search with 8 arms in two processes and in this one, 10 of 42 clients a round."""
     hidden, rounds = size
     fed, model = digits(), mlp(64, hidden, 10)
     first, search = (

@@ -1,8 +1,8 @@
 """Rounds and whole searches: seconds, and the shares of training, scores, tuner and the rest.
 
 The operations of both scores are a share of those of a round, which is the floor of what is not
-training. A plain loop scores both models of each client, too: its share of training, in the first
-round of all arms, stands beside ours.
+training; the faster training is, the larger a share the same rest has. A plain loop scores both
+models of each client, too: its share of training, in the first round of all arms, is beside ours.
 """
 
 from collections.abc import Callable, Sequence
@@ -94,7 +94,7 @@ OURS = (
 
 
 def measured(make: Callable[[], Case]) -> dict[str, Any]:
-    """Do the work with clocks in local training and in scoring, and a round by the plain loop."""
+    """Time the work with clocks in training, scoring and tuners, and a round of the plain loop."""
     model, fed, runs, work = make()
     seconds, (training, scores, *tells), (visits, looks, *_) = clocked(work, OURS)
     in_training, in_scores = (
@@ -115,10 +115,11 @@ def measured(make: Callable[[], Case]) -> dict[str, Any]:
 def clocked(
     work: Callable[[], object], inside: Sequence[tuple[Any, str, Callable[..., int]]]
 ) -> tuple[float, list[float], list[int]]:
-    """Return seconds by the clock, and of some functions the shares of processor time, and counts.
+    """Return the seconds of work, and each inner function's share of processor time and count.
 
-    Each is a module or class, the function's name there, and a function of the same arguments that
-    counts.
+    Args:
+        inside: for each function its module or class, its name there, and a function of the same
+            arguments that counts.
     """
     spent, counts, lock = [0.0] * len(inside), [0] * len(inside), Lock()
 

@@ -18,14 +18,16 @@ from benchmarks.workloads import Workload
 from fedlab_edu import Model, local_sgd
 
 T = TypeVar("T")
-LONG_ENOUGH = 0.2  # seconds: what takes less is done several times
+LONG_ENOUGH = 0.2  # seconds; shorter work is repeated
 TITLE = "local training"
 
 
 def speed(work: Workload, device: torch.device, repeats: int) -> dict[str, Any]:
-    """Both loops in turn, the plain one at each promising number of threads; the best counts.
+    """Time both loops in turn, the plain one at each promising number of threads; the best counts.
 
     The shortest times count: other programs only ever add to them. The peak is measured in between.
+    Both loops train the same minibatches. Over hundreds of steps rounding may grow in float32, and
+    where ours is in bfloat16 the difference is what that costs; tests compare the loops in float64.
     """
     model, c = work.model, work.c
     clients, w, seeds = work.clients.to(device), model.init(0).to(device), list(range(len(c)))
@@ -73,7 +75,7 @@ def in_tf32(work: Workload, device: torch.device, repeats: int) -> dict[str, Any
 
 
 def compiled(work: Workload, repeats: int) -> dict[str, Any]:
-    """Our training, and the same with gradients through `torch.compile`, in turn, on one thread.
+    """Time our training, and with gradients through `torch.compile`, in turn, on one thread.
 
     The first call compiles, without the cache of an earlier one; later calls count by the least
     processor time.
@@ -101,13 +103,13 @@ def compiled(work: Workload, repeats: int) -> dict[str, Any]:
 
 
 def operations(work: Workload) -> int:
-    """Floating-point operations of all forward and backward passes of a workload."""
+    """Count the floating-point operations of all forward and backward passes of a workload."""
     visits = int((work.c.epochs * work.clients.n).sum())
     return visits * operations_per_example(work.model, work.clients.x)
 
 
 def operations_per_example(model: Model, x: Tensor, backward: bool = True) -> int:
-    """Multiplications and additions in matrix products and convolutions, for one example.
+    """Count multiplications and additions in matrix products and convolutions, for one example.
 
     Counted on a device without data: there an LSTM takes its formulation in matrix products, while
     the CPU's own is one operation that cannot be looked into.
@@ -123,7 +125,7 @@ def operations_per_example(model: Model, x: Tensor, backward: bool = True) -> in
 
 
 def peak(device: torch.device) -> float:
-    """Operations a second in a product of large float32 matrices: the most that a loop can do."""
+    """Return the operations a second in a product of large float32 matrices: no loop does more."""
     size = 2048 if device.type == "cpu" else 8192
     a, b = torch.rand(2, size, size, device=device)
     every = [
@@ -133,7 +135,7 @@ def peak(device: torch.device) -> float:
 
 
 def threads(device: torch.device) -> list[int]:
-    """Numbers of threads in an operation to try: one, and PyTorch's choice, and all."""
+    """Return the numbers of threads to try in an operation: one, PyTorch's choice, and all."""
     if device.type == "cuda":
         return [1]
     return sorted({1, torch.get_num_threads(), os.cpu_count() or 1})
@@ -149,7 +151,7 @@ def with_threads(n: int, work: Callable[[], tuple[float, T]]) -> tuple[float, T]
 
 
 def seconds(work: Callable[[], T], device: torch.device) -> tuple[float, T]:
-    """The shortest of as many calls as fit into `LONG_ENOUGH`, and the result of the last.
+    """Return the shortest time of the calls that fit into `LONG_ENOUGH`, and the last result.
 
     A call ends when its result is there; a GPU answers before it has finished.
     """

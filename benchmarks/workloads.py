@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 
 from fedlab_edu import Clients, LocalHP, Model, char_lstm, cnn_cifar, cnn_femnist, lenet5, mlp
-from fedlab_edu.data import digits
+from fedlab_edu.data import Federation, digits
 
 GREY, COLOUR, TEXT = (1, 28, 28), (3, 24, 24), (80,)
 
@@ -20,7 +20,7 @@ class Workload(NamedTuple):
 
 
 def workloads() -> dict[str, Callable[[], Workload]]:
-    """Name -> a function that makes it: the largest take a gigabyte."""
+    """Return name -> a function that makes the workload; the largest take a gigabyte."""
     big = mlp(784, 128, 10)
     return {
         "MLP 784-128-10, 10 clients of 64": lambda: even(big, GREY, 10, 64, 32),
@@ -41,32 +41,27 @@ def workloads() -> dict[str, Callable[[], Workload]]:
 
 
 def even(
-    model: Model,
-    shape: tuple[int, ...],
-    B: int,
-    n: int,
-    batch: int,
-    classes: int = 10,
+    model: Model, shape: tuple[int, ...], B: int, n: int, batch: int, classes: int = 10,
     lr: float = 0.05,
-) -> Workload:
-    """B clients with n examples each, one epoch, one setting for all."""
+) -> Workload:  # fmt: skip
+    """Return B clients with n examples each, one epoch, one setting for all."""
     return Workload(model, noise(shape, classes, [n] * B), LocalHP(lr=[lr] * B, batch=batch))
 
 
 def ragged(model: Model, shape: tuple[int, ...]) -> Workload:
-    """27 arms of 10 clients, with sizes of their own and settings as tuners draw them."""
+    """Return 27 arms of 10 clients, with sizes of their own and settings as tuners draw them."""
     sizes = torch.randint(15, 120, (270,), generator=torch.Generator().manual_seed(0)).tolist()
     return Workload(model, noise(shape, 10, sizes), drawn(270))
 
 
 def many_digits() -> Workload:
-    """27 arms of 10 clients, drawn from the 42 of `digits`."""
+    """Return 27 arms of 10 clients, drawn from the 42 of `digits`."""
     who = torch.randint(42, (270,), generator=torch.Generator().manual_seed(2))
     return Workload(mlp(64, 32, 10), digits().train[who], drawn(270))
 
 
 def drawn(jobs: int) -> LocalHP:
-    """Settings that differ from job to job: minibatches of 8 to 64, 1 to 5 epochs.
+    """Draw settings that differ from job to job: minibatches of 8 to 64, 1 to 5 epochs.
 
     Source: ranges after the search space of Khodak et al. (2021), appendix D.
     """
@@ -79,7 +74,7 @@ def drawn(jobs: int) -> LocalHP:
 
 
 def noise(shape: tuple[int, ...], classes: int, sizes: list[int]) -> Clients:
-    """Clients with images of noise; for a one-dimensional shape, windows of characters."""
+    """Return clients with images of noise; for a one-dimensional shape, windows of characters."""
     gen, n = torch.Generator().manual_seed(0), sum(sizes)
     if len(shape) == 1:
         x = torch.randint(1, classes, (n, *shape), generator=gen)
@@ -87,3 +82,12 @@ def noise(shape: tuple[int, ...], classes: int, sizes: list[int]) -> Clients:
         x = torch.randn(n, *shape, generator=gen)
     y = torch.randint(1, classes, (n,), generator=gen)
     return Clients(x, y, torch.arange(n).split(sizes))
+
+
+def federation(
+    shape: tuple[int, ...], classes: int, train: list[int], val: list[int]
+) -> Federation:
+    """Return clients with so many training examples of noise, and so many to validate and test."""
+    held = noise(shape, classes, val)
+    names = tuple(map(str, range(len(train))))
+    return Federation(noise(shape, classes, train), held, held, names, classes)

@@ -31,7 +31,7 @@ def score(p: Any, x: Any, y: Any) -> Any:
 
 
 def by_hand() -> list[float]:
-    """jit(vmap(scan)) over clients, with both scores."""
+    """Time ``jit(vmap(scan))`` over clients, with both scores."""
     x, y, vx, vy = (jnp.asarray(part) for part in data())
 
     def client(p: Any, x: Any, y: Any, vx: Any, vy: Any, key: Any) -> Any:
@@ -55,13 +55,13 @@ def by_hand() -> list[float]:
 
 
 def on_one_core() -> list[float]:
-    """Do `by_hand` on one core: JAX looks at the process's cores when it computes first."""
+    """Time `by_hand` on one core: JAX counts the cores when it first computes."""
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     return by_hand()
 
 
 def with_fedjax() -> list[float]:
-    """Training and averaging; no scores."""
+    """Time training and averaging, without scores."""
     jax.tree_map = jax.tree_util.tree_map  # FedJAX's last release is older than this JAX
     import fedjax
 
