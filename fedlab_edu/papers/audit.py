@@ -15,7 +15,7 @@ from fedlab_edu.papers.reproduce import recorded
 
 TOLERANCE = 1e-4  # below one example of any test part, above rounding
 SEEDS = 3
-_MEASURED = ("seconds", "peak_gib")  # other on each run
+_MEASURED = ("seconds", "peak_gib")  # differ from run to run
 
 
 class Audit(NamedTuple):
@@ -24,8 +24,8 @@ class Audit(NamedTuple):
     Fields:
         file: the record's name.
         runs: how many runs the record holds.
-        stale: whether all that were made again gave something else; None if none could be made.
-        said: the runs made again, and what differs.
+        stale: whether each run made again differs from the record; None if none could be made.
+        said: the runs made again, and their differences.
         seconds: the time of a run, or None.
     """
 

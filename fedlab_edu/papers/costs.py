@@ -18,13 +18,13 @@ from fedlab_edu.training.plan import steps
 from fedlab_edu.validate import positive
 
 GUESS = "one guess"
-BYTES = 4  # a number
+BYTES = 4  # of a number
 # numbers that travel down and up with the d weights: a configuration, and a score
 SETTINGS, SCORES = len(LocalHP().columns), 1
 
 
 class Device(NamedTuple):
-    """What a step and a byte take.
+    """The cost of a local step and of a byte.
 
     Fields:
         watts: a device's power; the default is what NVIDIA lets a Jetson Nano draw by default.
@@ -104,10 +104,8 @@ def cost_of(way: str, setting: Setting, device: Device) -> Cost:
     """Run a search of FedPop's Table 1 with seed 0, and return its cost, without an error."""
     for name, value in device._asdict().items():
         positive(name, value)
-    wrapper, _, tuner = way.partition(" + ")
-    method, of = _Metered(), (wrapper, "personalised", tuner or "none")
-    model, fed = setting.model(), setting.load(0)
-    begun = Member(way, *of, method).search(setting, model, fed, 0)  # type: ignore[arg-type]
+    method, model, fed = _Metered(), setting.model(), setting.load(0)
+    begun = Member.of(way, way, "personalised", method=method).search(setting, model, fed, 0)
     rounds = tune(begun, model, fed).used
     taken, each = sum(method.taken), BYTES * rounds * setting.clients
     down, up = (each * (model.d + numbers) for numbers in (SETTINGS, SCORES))

@@ -29,7 +29,7 @@ class Watched:
 
     Fields:
         variants: each has a method ``test(search, model, fed)``, which returns an error.
-        every: a step that reaches a multiple of so many rounds has a point, and the last step.
+        every: rounds from one point to the next; the last step has a point, too.
         points: rounds spent, over all arms, and the errors of the variants at that time.
     """
 

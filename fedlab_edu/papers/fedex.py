@@ -37,8 +37,8 @@ def _few_lines(seed: int) -> Federation:
 _plays = partial(on_hub, "flwrlabs/shakespeare", x="x", y="y", by="character_id")
 _femnist = partial(on_hub, "flwrlabs/femnist", y="character", by="writer_id")
 _mnist = on_hub("ylecun/mnist", by="label", clients=100, alpha=0.5, fractions=(0.6, 0.2, 0.2))
-_cifar = on_hub(
-    "uoft-cs/cifar10", x="img", by="iid", clients=500, test="test", fractions=(0.8, 0.2, 0.0)
+cifar10 = partial(
+    on_hub, "uoft-cs/cifar10", x="img", clients=500, test="test", fractions=(0.8, 0.2, 0.0)
 )
 
 _FEW_LINES = Setting(
@@ -67,7 +67,7 @@ SETTINGS: Mapping[str, Mapping[str, Setting]] = {
         "shakespeare": Setting(_plays(shuffle=False), char_lstm, FEDEX_SHAKESPEARE, 4000, 800),
         "femnist-iid": Setting(_femnist(), cnn_femnist, FEDEX, 2000, 200),
         "femnist": Setting(_femnist(shuffle=False), cnn_femnist, FEDEX, 2000, 200),
-        "cifar10-iid": Setting(_cifar, lambda: cnn_cifar(32), FEDEX, 4000, 800),
+        "cifar10-iid": Setting(cifar10(by="iid"), lambda: cnn_cifar(32), FEDEX, 4000, 800),
     },
 }
 

@@ -7,9 +7,9 @@ batches of 32; and the baselines choose by the averaged model's loss on the serv
 
 FedTune starts each joint configuration from the same weights w0, and here the arms of the baselines
 start from w0 as well. In the variants with own weights, each arm draws its own. With a budget of
-30, an arm of random search has one round. On the digits its loss then varies with the first weights
-by a standard deviation of about 0.01, more than the effect of weight decay in that round, so such a
-baseline's choice of weight decay is random.
+30, an arm of random search has one round. On the digits its loss then varies with the initial
+weights by a standard deviation of about 0.01, more than the effect of weight decay in that round,
+so such a baseline's choice of weight decay is random.
 """
 
 import json

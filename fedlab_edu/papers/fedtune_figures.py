@@ -73,8 +73,7 @@ class Traced:
 def changes(record: Record, first: int, last: int) -> int:
     """Count how often a client's likeliest row changes from round ``first`` to ``last``."""
     rounds = record["likeliest"][first - 1 : last]
-    pairs = (zip(*both, strict=True) for both in pairwise(rounds))
-    return sum(a != b for both in pairs for a, b in both)
+    return sum(a != b for both in pairwise(rounds) for a, b in zip(*both, strict=True))
 
 
 def thirds(record: Record) -> dict[str, float]:

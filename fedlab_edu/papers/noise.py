@@ -128,18 +128,13 @@ CLIENTS, EPSILONS = (10, 5, 2, 1), (1000, 100, 10, 1)
 LEVELS = {f"{n} of {CLIENTS[0]} clients": Noise(n) for n in CLIENTS}
 LEVELS |= {f"epsilon {e}": Noise(CLIENTS[0], e) for e in EPSILONS}
 SEARCHES = ("RS", "SHA", "RS + FedEx", "RS + FedPop")
-
-
-def _variant(search: str, level: str) -> NoisyMember:
-    wrapper, _, tuner = search.partition(" + ")
-    title, of = f"{search}, {level}", (wrapper, "personalised", tuner or "none")
-    return NoisyMember(title, *of, noise=LEVELS[level])  # type: ignore[arg-type]
-
-
 _CLEAN, *_NOISY = LEVELS
 NOISE = experiment(
     "noise",
-    (_variant(search, level) for search, level in product(SEARCHES, LEVELS)),
+    (
+        NoisyMember.of(f"{search}, {level}", search, "personalised", noise=noise)
+        for search, (level, noise) in product(SEARCHES, LEVELS.items())
+    ),
     ((f"{s}, {level}", f"{s}, {_CLEAN}") for s, level in product(SEARCHES, _NOISY)),
     {"book": {"digits": SETTINGS["book"]["digits"]}},
 )

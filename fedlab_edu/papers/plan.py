@@ -66,7 +66,7 @@ def _seconds(search: Any, model: Model, fed: Federation, clients: int) -> float:
 
 
 def duration(seconds: float) -> str:
-    """Say a time in the largest unit, hours, minutes or seconds, that it has two of or more."""
+    """Return a time as text: in hours or minutes if it has two or more, else in seconds."""
     for unit, size in (("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"

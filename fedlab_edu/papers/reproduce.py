@@ -80,7 +80,7 @@ def reproduce(
 
 
 def chosen(seeds: Iterable[int]) -> list[int]:
-    """Return the seeds, each once; refuse none, and too many."""
+    """Return the distinct seeds, of which there must be 1 to 10,000."""
     seeds = list(dict.fromkeys(islice(seeds, _MOST + 1)))
     require(1 <= len(seeds) <= _MOST, "seeds", f"{len(seeds):,} seeds", f"from 1 to {_MOST:,}")
     return seeds

@@ -137,7 +137,7 @@ class Tuning(Searched):
 
     Fields:
         gamma: the discount of older rounds at eliminations.
-        fedex: options of `around`, in place of the setting's k, too; None for plain training.
+        fedex: options of `around`, which may replace the setting's k; None for plain training.
         method: the target; mu is tuned for FedProx only.
         select: see `race`.
     """
@@ -169,7 +169,7 @@ class Tuning(Searched):
         )  # fmt: skip
 
     def winner(self, search: Race) -> Run:
-        """Return the run that is best by the own target, whatever the search's target is."""
+        """Return the best run by this variant's target, which need not be the search's."""
         of_round = self._estimate.of_round
         traces = tuple(tuple(map(of_round, run.history)) for run in search.runs)
         return replace(search, estimate=self._estimate, traces=traces).winner

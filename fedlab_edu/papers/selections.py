@@ -18,7 +18,7 @@ from fedlab_edu.features.selection import Data, sweep
 from fedlab_edu.features.share import History, share, share_softly
 from fedlab_edu.papers.experiment import Experiment, Load, Record, Trial, Workload
 
-#: Selection by shared fits.
+#: Name -> selection by shared fits.
 SEARCHES: Mapping[str, Callable[..., History]] = {
     "halving": share,
     "halving by error": partial(share, score="error"),
