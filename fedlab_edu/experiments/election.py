@@ -19,7 +19,7 @@ def winner_repeats(clients: int, same: bool, seed: int) -> float:
     validation images; 500 pairs of elections are held.
 
     Args:
-        clients: whom an election asks about each arm, of 42.
+        clients: how many of 42 clients an election asks about each arm.
         same: whether it asks the same clients about all arms.
         seed: of the arms, their training and the elections.
     """

@@ -16,7 +16,7 @@ def uniforms(seed: int) -> Iterator[float]:
 
 
 def measured(p: float, images: float, u: Iterator[float]) -> float:
-    """Return an error p as it is seen on so many images: a normal number around it."""
+    """Return an error p as measured on a number of images: p plus normal noise."""
     return p + normal(u) * sqrt(p * (1 - p) / images)
 
 

@@ -42,7 +42,7 @@ def replay(data: Any, eps: float, p_re: float, rho: float, seed: int) -> list[Me
 
     Args:
         data: see `records.rates`.
-        eps, p_re: the first largest move and the first probability of a new draw; both are
+        eps, p_re: the initial largest move and the initial probability of a new draw; both are
             annealed to 0.
     """
     n, total, u = data["size"], len(data["wrong"][0]), uniforms(seed)

@@ -4,7 +4,7 @@ from fedlab_edu.live.draw import BLUE, GREY, ORANGE, Chart
 from fedlab_edu.live.draws import uniforms
 
 FAST, SLOW, TOTAL = 5, 5, 60.0  # clients of each kind; seconds
-STEP = 0.2  # of the way to its own optimum, a client goes in one round
+STEP = 0.2  # share of the way to its optimum that a client goes in a round
 
 
 def weight(seconds: float, deadline: float, share: float) -> float:

@@ -1,4 +1,4 @@
-"""Whether a model and data fit, and if not, where."""
+"""Check that a model and data fit; an error names what does not, such as a layer."""
 
 from collections.abc import Callable
 from functools import partial

@@ -46,8 +46,7 @@ def frames(
             require(alt not in seen, "alt", alt, "another text for each picture of a widget")
             seen.add(alt)
             return W.HTML(svg(fig, alt), **shared)
-        name = list(controls)[len(chosen)]
-        control = controls[name]
+        name, control = list(controls.items())[len(chosen)]
         children = [stack({**chosen, name: value}) for value in values[name]]
         here = W.Stack(children, selected_index=control.index, layout=shared["layout"])
         W.jslink((control, "index"), (here, "selected_index"))

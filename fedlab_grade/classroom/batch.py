@@ -35,9 +35,9 @@ class Batch:
     Fields:
         grader: runs submissions, see `Grader`.
         back_end: what keeps students' code apart, for the record.
-        again: also grade who has a grade of the same text and tests.
+        again: also grade a student whose text and tests are those of the last grade.
         step: called with each record, whether it is new or not.
-        changed: called with what each change to an earlier grade is, see `Record.changes`.
+        changed: called with the text of each change to an earlier grade, see `Record.changes`.
     """
 
     assignment: Assignment
@@ -149,7 +149,7 @@ class Batch:
 
 
 def _stands(old: Record, new: Record) -> bool:
-    """Whether grading again would give an earlier record once more."""
+    """Return whether grading again would give the earlier record."""
     same = (old.tests_sha256, old.sha256) == (new.tests_sha256, new.sha256)
     unclear = (old.state == State.UNCLEAR) != (new.state == State.UNCLEAR)
     return same and old.state != State.UNGRADED and not unclear

@@ -37,7 +37,7 @@ def grade(
 
     Args:
         out: where the grades go; None for a folder in the current one.
-        again: also who has a grade of the same file and tests.
+        again: also grade a student whose file and tests are those of the last grade.
         trust: run submissions even where this machine cannot keep them apart.
         jobs: submissions that are graded at a time; each keeps a core busy.
     """
@@ -120,7 +120,7 @@ def isolated(
 
 
 def _told(store: Store) -> int:
-    """Print how many there are of each state, and who needs a look."""
+    """Print the number of students in each state, and the students to look at."""
     records = list(store.records())
     students = "1 student" if len(records) == 1 else f"{len(records)} students"
     print(f"{students}: {count_states(records)}. The grades: {store.folder}")

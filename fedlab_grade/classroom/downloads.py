@@ -60,7 +60,7 @@ def people(folder: Path, roster: Path | None = None) -> list[Person]:
 
 
 def _is_stray(name: str) -> bool:
-    """Whether a program left it behind; a hidden module or archive may be a submission."""
+    """Return whether a program left a file; a hidden module or archive may be a submission."""
     hidden = name.startswith("._") or (name[0] == "." and not _ENDINGS.search(name))
     return hidden or name.casefold() in _STRAY
 

@@ -207,7 +207,7 @@ def _matched(people: Mapping[int, Person], everyone: Sequence[Record]) -> dict[i
 
 
 def _same(text: str, value: float) -> bool:
-    """Whether they are equal; Canvas writes a comma in some languages."""
+    """Return whether a text is the number; Canvas writes 1,5 in some languages."""
     try:
         return isclose(float(text.replace(",", ".")), value, abs_tol=1e-9)
     except ValueError:

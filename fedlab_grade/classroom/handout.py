@@ -8,6 +8,7 @@ import ast
 import json
 import re
 import zipfile
+from collections import Counter
 from collections.abc import Iterable, Mapping, Set
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +16,7 @@ from pathlib import Path
 from fedlab_grade.assignment import Assignment, own_text
 from fedlab_grade.classroom.pages import render
 from fedlab_grade.disk import whole, write_text
+from fedlab_grade.notebook.statements import start_of
 from fedlab_grade.options import Refusal, extra
 from fedlab_grade.release import secret
 
@@ -57,8 +59,7 @@ def public(tests: str) -> tuple[str, int]:
             short |= {target.id for target in node.targets if isinstance(target, ast.Name)}
             is_hidden = True
         if is_hidden or (is_test and not marks):
-            first = min([node.lineno, *(mark.lineno for mark in marks)])
-            out |= set(range(first, (node.end_lineno or first) + 1))
+            out |= set(range(start_of(node), (node.end_lineno or node.lineno) + 1))
             hidden += is_test and is_hidden
     lines = tests.split("\n")  # as Python counts them
     kept = "\n".join(line for number, line in enumerate(lines, 1) if number not in out)
@@ -87,10 +88,9 @@ def guard(solution: str, work: Mapping[str, str], tests: Mapping[str, str]) -> N
     answer.
     """
     blocks = secret(solution)
-    outside = [line.strip() for line in solution.split("\n")]
-    for line in (line for block in blocks for line in block):
-        outside.remove(line)
-    answers = {line for block in blocks for line in block} - set(outside)
+    inside = Counter(line for block in blocks for line in block)
+    outside = Counter(map(str.strip, solution.split("\n"))) - inside
+    answers = inside.keys() - outside.keys()
     for name, text in work.items():
         for line in _code(name, text):
             if line in answers:
@@ -122,7 +122,7 @@ def write(files: Mapping[str, str], out: Path, source: Path) -> None:
 
 
 def _is_hidden(node: ast.AST, short: Set[str] = frozenset()) -> bool:
-    """Whether a marker says that it is hidden, or goes by the name of one that does."""
+    """Return whether a marker has ``hidden=True``, or is called like one that has."""
     if isinstance(node, ast.Call) and len(node.args) > HIDDEN_AT:
         return True
     names = "".join(rf"|\b{re.escape(name)}\b" for name in short)

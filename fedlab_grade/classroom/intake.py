@@ -129,7 +129,7 @@ def _choose(
             raise Unusable(f"holds {printable(name)!r}, which {problem}") from None
 
     def answered(name: str) -> bool:
-        """Whether it has an answer in it: something of what is asked for that is no stub."""
+        """Return whether a file defines something that is asked for and is no stub."""
         try:
             found = written(read(name).source)
         except Unusable:

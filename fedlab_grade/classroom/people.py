@@ -30,11 +30,11 @@ class Person:
         ids: numbers, logins and addresses; Canvas's and Moodle's own numbers begin with
             ``canvas:`` and ``moodle:``.
         paths: what they handed in, each with the name that they gave to it.
-        late: the download says so.
-        days: late, as the roster says, None where it does not; extension: days granted.
+        late: whether the download says that it is late.
+        days: days late by the roster, None where it says nothing; extension: days granted.
         notes: for the instructor.
         matched: false for a submission that belongs to no student of the roster.
-        is_test: it is Canvas's Test Student.
+        is_test: whether it is Canvas's Test Student.
     """
 
     key: str
@@ -53,7 +53,7 @@ class Person:
 
 
 def distinct(found: Sequence[Person]) -> list[Person]:
-    """Return people with a number behind a key that is there already."""
+    """Return the people, with a number added to each repeated key."""
     taken, seen, out = {one.key for one in found}, set[str](), []
     for one in found:
         if one.key in seen:

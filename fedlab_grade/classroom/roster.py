@@ -117,7 +117,7 @@ def students(rows: Sequence[tuple[int, Sequence[str]]]) -> dict[int, Person]:
 
 
 def is_maximum(row: Sequence[str]) -> bool:
-    """Whether this row of Canvas's says how many points there are."""
+    """Return whether this is the row of Canvas's gradebook with the maximum points."""
     return "points possible" in row[0].lower()
 
 

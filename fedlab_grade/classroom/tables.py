@@ -22,7 +22,7 @@ class Difficulty(NamedTuple):
     """How a question went, over those submissions that were graded.
 
     Fields:
-        full: share of them with full marks; mean: of the points, as a share of the maximum.
+        full_marks: share of them with full marks; mean: of the points, as a share of the maximum.
         mistake: the most frequent one, "" where there was none; times: how often.
     """
 
@@ -61,7 +61,7 @@ class Table:
 
     @property
     def totals(self) -> list[float]:
-        """The marks of those who have one."""
+        """The marks of the students who have one."""
         return [one.mark for one in self.records if one.mark is not None]
 
     @property

@@ -181,8 +181,7 @@ def check_file(
 
 
 def _asked_for(tests: Path) -> tuple[str, ...]:
-    """Return the functions that tests are about, each once; all of them, since one may call
-    another."""
+    """Return all functions that tests name, each once: one may call another."""
     text = tests.read_text(encoding="utf-8")
     found = re.findall(r"""(?:\bfunction=|\bstudent\.call\(\s*)["'](\w+)""", text)
     return tuple(dict.fromkeys(found))

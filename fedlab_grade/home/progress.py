@@ -65,7 +65,7 @@ def load(course: Path) -> State:
 
 
 def save(course: Path, state: State) -> None:
-    """Put it in its place at once; where the folder cannot be written to, nothing is kept."""
+    """Write the state at once; a folder that cannot be written to keeps none."""
     with suppress(OSError):
         write_json(course / NAME, {"schema": SCHEMA, **asdict(state)})
 

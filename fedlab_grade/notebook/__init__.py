@@ -62,7 +62,7 @@ def module_apart(
 
 
 def looks_like_notebook(name: str, data: bytes) -> bool:
-    """Whether a file is a notebook, by its name, or saved as one under the name of a module."""
+    """Return whether a file is a notebook, by its name or by its content."""
     if name.lower().endswith(".ipynb"):
         return True
     return data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and b'"cells"' in data

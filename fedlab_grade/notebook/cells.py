@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from fedlab_grade.textfile import TOO_DEEP, Unusable
+from fedlab_grade.textfile import TOO_DEEP, Unusable, some
 
 LINE = 80  # characters of a student's line that are shown
 CONFLICT = "<<<<<<<"
@@ -95,9 +95,7 @@ def without_jupyter(text: str) -> Module:
     gone = [str(number) for number, (_, old) in enumerate(lines, start=1) if old]
     if not gone:
         return Module(text)
-    more = f" and {len(gone) - 5} more" if len(gone) > 5 else ""
-    what = f"line{'s' if len(gone) > 1 else ''} {', '.join(gone[:5])}{more}"
-    notes = [f"{what}: for Jupyter only, so ignored"]
+    notes = [f"line{'s' if len(gone) > 1 else ''} {some(gone, 5)}: for Jupyter only, so ignored"]
     if any("run_cell_magic(" in old for _, old in lines):
         notes.append("code within get_ipython().run_cell_magic(...) does not count: take it out")
     return Module("\n".join(line for line, _ in lines), notes)
@@ -136,7 +134,7 @@ def _open_after(line: str, quotes: str, brackets: int) -> tuple[str, int]:
 
 
 def _is_whole(line: str) -> bool:
-    """Whether a line that is Python is one statement, which does not go on in the next line."""
+    """Return whether a line is one whole statement; without ``get_ipython()`` it counts as one."""
     if "get_ipython()" not in line:
         return True
     try:

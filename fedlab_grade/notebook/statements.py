@@ -105,7 +105,7 @@ def start_of(node: ast.stmt) -> int:
 
 
 def is_stub(node: ast.AST) -> bool:
-    """Whether a function, or all those of a class, only raise NotImplementedError."""
+    """Return whether a function, or each of a class, only raises NotImplementedError."""
     if isinstance(node, ast.ClassDef):
         inner = [n for n in node.body if isinstance(n, Definition)]
         return bool(inner) and all(map(is_stub, inner))
