@@ -27,8 +27,8 @@ CONSTANTS = Constants(D=2.0, G=2.0, b=2.0)
 def theorem(seeds: int, tau: int, m: int) -> dict[str, Any]:
     """Run the theorem's algorithm on quadratic losses in two dimensions, drawn for each seed.
 
-    The regret is a mean over seeds, with its standard error, beside that of the best step size of
-    the grid, and the bound, a mean over the seeds' V.
+    The regret is a mean over seeds, with its standard error, beside the regret of the best step
+    size of the grid, and the bound, a mean over the seeds' V.
     """
     torch.set_num_threads(1)  # the work fits into the cache of one core
     began = perf_counter()

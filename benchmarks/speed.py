@@ -141,7 +141,8 @@ def threads(device: torch.device) -> list[int]:
     return sorted({1, torch.get_num_threads(), os.cpu_count() or 1})
 
 
-def with_threads(n: int, work: Callable[[], tuple[float, T]]) -> tuple[float, T]:
+def with_threads(n: int, work: Callable[[], T]) -> T:
+    """Do some work with n threads in an operation, and put the number back."""
     before = torch.get_num_threads()
     torch.set_num_threads(n)
     try:

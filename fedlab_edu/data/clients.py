@@ -20,7 +20,7 @@ class Clients:
 
     Fields:
         x: (M, ...), the inputs of all clients; y: (M,), the targets. Images of uint8 (M, C, H, W)
-            take a byte a pixel; `inputs` makes floats of those that are asked for.
+            take a byte a pixel; `inputs` returns floats.
         rows: N tensors of row numbers (n_i,), on the CPU; sizes may differ and may be 0.
     """
 

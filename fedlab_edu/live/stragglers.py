@@ -68,8 +68,8 @@ def minute(deadline: float, slower: float, seed: int) -> str:
     chart.line([TOTAL / 2, TOTAL], [mean, mean], ORANGE)
     chart.label(mean + 0.02, f"mean: {mean:+.2f}", ORANGE)
     rounds = len(one.models) - 1
-    heard = sum(one.in_time[FAST:]) / (SLOW * rounds) if rounds else 0.0
-    print(f"{rounds} rounds; slow clients in time: {100 * heard:.0f} %")
+    share = sum(one.in_time[FAST:]) / (SLOW * rounds) if rounds else 0.0
+    print(f"{rounds} rounds; slow clients in time: {100 * share:.0f} %")
     print(f"mean of the model in the second half: {mean:+.2f}")
     return chart.svg(
         f"The model over {rounds} rounds. In the second half its mean is {mean:+.2f}; the fast "

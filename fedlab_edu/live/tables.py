@@ -53,7 +53,7 @@ def measure(
 def study(
     data: Any, rows: int, snapshots: int, paired: bool, seed: int
 ) -> tuple[list[float], list[float], float]:
-    """Return the mean reported and true error for each of `NUMBERS`, and that of the best row.
+    """Return mean reported and true errors for each of `NUMBERS`, and the best row's true error.
 
     A row counts by the lowest of its snapshots. The truth is the error on all clients.
     """

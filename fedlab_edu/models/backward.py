@@ -44,7 +44,7 @@ def mlp(p: list[Tensor], x: Tensor, head: Head, drop: Drop | None = None) -> Gra
 def _linears(
     p: list[Tensor], x: Float[Tensor, "B b i"], head: Head, drop: Drop | None, inputs: bool = False
 ) -> tuple[Gradients, Tensor]:
-    """Return the gradients of linear layers with ReLU between, and that of their inputs if asked.
+    """Return the gradients of linear layers with ReLU between; with ``inputs`` also their inputs'.
 
     Dropout comes before the last layer.
     """

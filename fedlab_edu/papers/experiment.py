@@ -148,7 +148,7 @@ class Experiment:
         return scales[scale][dataset]
 
     def groups(self) -> list[list[Any]]:
-        """Return the variants, those that share a search together."""
+        """Return the variants in groups, each of which shares a search."""
         found: dict[object, list[Any]] = defaultdict(list)
         for variant in self.variants:
             found[getattr(variant, "training", variant.name)].append(variant)

@@ -168,7 +168,7 @@ def _table(
 
     Args:
         model: of the data sets whose name in the table does not say it.
-        searches: names of those that are compared.
+        searches: names of the searches to compare.
         more: cells that the paper does not have: scale -> data set -> cell.
     """
     name = f"fedtune-table{number}"

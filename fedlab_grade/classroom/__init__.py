@@ -1,4 +1,4 @@
 """The instructor's commands: grade, report, release and try.
 
-A command that cannot go on raises a `Refusal`, which is one sentence for the instructor.
+A command that cannot be carried out raises a `Refusal`: one sentence for the instructor.
 """

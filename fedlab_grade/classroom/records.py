@@ -193,7 +193,7 @@ def count_states(records: Iterable[Record]) -> str:
 
 
 def _moved(old: Mapping[str, Result], new: Mapping[str, Result]) -> list[str]:
-    """Return the tests whose status or points changed, and those that are new or gone."""
+    """Return a text for each test that is new or gone, or whose status or points changed."""
     out = []
     for name in {**new, **old}:
         was, now = old.get(name), new.get(name)

@@ -28,10 +28,10 @@ KNOWN = "name (or first name and last name), id, login, email, student ID, SIS l
 
 
 def read_table(path: Path) -> tuple[list[tuple[int, list[str]]], str]:
-    """Return the rows of a CSV file, each with its last line, and what stands between cells.
+    """Return the rows of a CSV file, each with the number of its last line, and the separator.
 
-    That is what Excel's first line sep=; says, or else the comma, semicolon or tab that is most
-    frequent in the first line. All rows have as many cells as the first.
+    The separator is named by a first line such as Excel's sep=; or else it is the comma, semicolon
+    or tab that is most frequent in the first line. All rows have as many cells as the first.
     """
     try:
         rows, between = limited(_table, path)

@@ -57,9 +57,9 @@ def load(course: Path) -> State:
         kept = json.loads((course / NAME).read_text(encoding="utf-8"))
         hints = {question: int(level) for question, level in kept["hints"].items()}
         state = State(kept["files"], kept["marks"], hints)
-        sound = all(0 <= won <= most < math.inf for won, most in state.marks.values())
-        sound = sound and all(map(str.isprintable, state.files.values()))
-        return state if sound and kept["schema"] == SCHEMA else State()
+        ok = all(0 <= won <= most < math.inf for won, most in state.marks.values())
+        ok = ok and all(map(str.isprintable, state.files.values()))
+        return state if ok and kept["schema"] == SCHEMA else State()
     except Exception:  # whatever is wrong with it: the next check makes the marks again
         return State()
 
