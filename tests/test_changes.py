@@ -122,6 +122,14 @@ def test_changes_saved_by_a_spreadsheet_with_semicolons_are_read(course):
     assert table()["2"]["q1"] == "2.5"
 
 
+def test_two_rows_with_points_for_one_question_of_a_student_are_refused_by_line(course):
+    grade()
+    with Path("out/changes.csv").open("a") as file:
+        file.write("Bob,q1,2,a\nBob,q1,,b\n2,q1,3,\n")
+    with pytest.raises(Refusal, match="line 4: the question is 'q1'; allowed: points in one row"):
+        Store(Path("out")).changes(Store(Path("out")).read_class().people, ["q1", "q2"])
+
+
 def test_days_late_cost_a_share_of_the_points_after_the_extension(course, capsys):
     Path("hw/assignment.toml").write_text("[late]\npercent = 10\nmost = 50\n")
     Path("class.csv").write_text("name,id,late,extension\nAnn,1,2.5,1\nBob,2,9,1\nCyd,3,,\n")

@@ -141,20 +141,21 @@ class Store:
             label, question, points, comment = (cells[title] for title in HEAD)
             found = [one for one in people if one.key == label] or fits(Person("", label))[0]
             wanted = re.fullmatch(r"(\d{1,6}([.,]\d{1,6})?)?", points)
+            marks, comments = out.get(found[0].key, ({}, ())) if found else ({}, ())
             for ok, what, seen, allowed in (
                 (len(found) == 1, "student", label, "a name or an id of one student of the class"),
                 (question in ("", *questions), "question", question, ", ".join(questions)),
                 (wanted and (points or comment), "points", points, "a number, or a comment"),
+                (not points or question not in marks, "question", question, "points in one row"),
             ):
                 if not ok:
                     said = f"the {what} is {seen!r}; allowed: {allowed}"
                     raise Refusal(f"{path}, line {number}: {said}.")
-            marks, comments = out.setdefault(found[0].key, ({}, ()))
             if points:
                 marks[question] = float(points.replace(",", "."))
             if comment:
-                told = line(f"{question}: {comment}" if question else comment)
-                out[found[0].key] = marks, (*comments, told)
+                comments = (*comments, line(f"{question}: {comment}" if question else comment))
+            out[found[0].key] = marks, comments
         return out
 
     def left_over(self) -> list[tuple[str, Path]]:
