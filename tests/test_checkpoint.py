@@ -266,6 +266,14 @@ def test_a_link_stays_a_link_and_what_it_points_to_is_written(fed, tmp_path):
     assert os.listdir(tmp_path / "elsewhere") == ["run"]
 
 
+@pytest.mark.parametrize("letter", ["x", "\N{SNOWMAN}"])
+def test_a_name_of_255_bytes_is_written_as_any_other(letter, fed, tmp_path):
+    path = tmp_path / (255 // len(letter.encode()) * letter)
+    save_run(start(MODEL, fed, seed=3), path)
+    assert load_run(path).seed == 3
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_a_folder_or_a_device_is_refused_and_stays_what_it_is(fed, tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -559,6 +559,8 @@ def test_a_budget_that_would_change_earlier_rounds_is_refused(fed, tmp_path):
     for smaller in (more(fed, "random", 4), more(fed, "random", 3, 1)):
         with pytest.raises(ValueError, match=r"^(path|total) is "):
             tune(smaller, MODEL, fed, 3, path=other)
+    with pytest.raises(ValueError, match=r"brackets is .*stops=\(3,\).* allowed: .*stops=\(2,\)"):
+        tune(more(fed, "random", 6, 3), MODEL, fed, 3, path=other)
 
 
 def constant(fed: Federation, *lr: float, **how: Any) -> Race:

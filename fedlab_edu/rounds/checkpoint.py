@@ -117,7 +117,7 @@ def write(value: object, path: str | Path, check: Callable[[bytes], object] | No
     packed.write(sha256(packed.getbuffer()).digest())
     if check is not None:
         check(packed.getvalue())
-    part = Path(f"{file}.{uuid4().hex}.part")
+    part = file.with_name(f"{file.name[:50]}.{uuid4().hex}.part")  # names have 255 bytes at most
     try:
         with part.open("xb") as f:
             f.write(packed.getbuffer())

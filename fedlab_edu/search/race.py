@@ -211,8 +211,10 @@ class Race(Search, Checked):
         plain = len(last.stops) == len(now.stops) == 1  # without eliminations
         more = plain and last.arms <= now.arms and last.stops <= now.stops
         ok = same == before and (last == now or more)
-        allowed = f"{done.total}, as before; without eliminations also more arms or rounds"
-        require(ok, "total", self.total, allowed)
+        for name in ("total", "brackets"):
+            seen, known = getattr(self, name), getattr(done, name)
+            allowed = f"{known}, as before; without eliminations also more arms or rounds"
+            require(ok or seen == known, name, seen, allowed)
         names, k = ("runs", "traces", "out"), len(done.runs)
         parts = {name: getattr(done, name) + getattr(self, name)[k:] for name in names}
         return updated(self, seen=done.seen, **parts)
