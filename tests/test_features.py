@@ -106,6 +106,14 @@ def test_a_constant_column_is_shifted_only_and_a_row_of_zeros_stays():
         assert fm.preprocess(tenths, how)([[0.1], [1.1]]).tolist() == [[0.0], [1.0]]
 
 
+@pytest.mark.parametrize("scale", [2.0**-1000, 2.0**-600, 2.0**400])
+@pytest.mark.parametrize("how", ["minmax", "normalize", "standard"])
+def test_a_scale_whose_squares_floats_lack_changes_no_prepared_number(how, scale):
+    train = np.random.default_rng(0).normal(size=(9, 3))
+    expected = fm.preprocess(train, how)(train)
+    np.testing.assert_array_equal(fm.preprocess(scale * train, how)(scale * train), expected)
+
+
 @pytest.mark.parametrize(("kernel", "norm"), [("gaussian", 2), ("laplacian", 1)])
 def test_products_of_features_have_the_exact_kernel_as_their_mean(kernel, norm):
     rng, n = np.random.default_rng(0), 100_000
@@ -540,6 +548,7 @@ REFUSED = {
     "numbers of features is [2, 3]; allowed: one, the same for all maps": lambda: sel.shared_fit(
         [lambda x: np.ones((len(x), 2)), lambda x: np.ones((len(x), 3))], DATA, [0, 1] * 10
     ),
+    "what a map returns is [1.0, 1.0, ": lambda: sel.sweep([lambda x: np.ones(len(x))], DATA),
     "X is 'not finite'": lambda: ridge_torch(torch.tensor([[math.nan]]), [[1.0]]),
     "x_val is []; allowed: at least one example": lambda: sel.Data([1], [0], [], [], 2),
     "number of assignments is 1; allowed: 2": lambda: fs.share(TABLES, DATA, [[0] * 20]),
@@ -561,6 +570,9 @@ REFUSED = {
     "examples of each class is [3, 0, 1]": lambda: Linear("logistic").fit(
         np.eye(4), np.array([0, 0, 2, 0]), 3
     ),
+    "examples of each class is [2]; allowed: at least one of each, of two": lambda: Linear(
+        "logistic"
+    ).fit(np.eye(2), np.array([0, 0]), 1),
     "device is 'cuda:99'": lambda: fm.fourier_maps(
         [fm.RandomFourier("gaussian", 1.0)], [[1.0]], 1, np.random.default_rng(0), device="cuda:99"
     ),

@@ -143,7 +143,8 @@ def _logistic(X: Matrix, y: Any, classes: int, C: float, intercept: bool) -> Fit
     require(not isinstance(X, Tensor), "X", "a tensor", "an array or a sparse matrix")
     _check_finite("X", X)
     counts = np.bincount(y, minlength=classes)
-    require(counts.all(), "examples of each class", counts.tolist(), "at least one of each")
+    ok, allowed = classes > 1 and counts.all(), "at least one of each, of two classes or more"
+    require(ok, "examples of each class", counts.tolist(), allowed)
     solver = LogisticRegression(C=C, fit_intercept=intercept, tol=1e-5, max_iter=1000)
     n = X.shape[1]
     used: Any = slice(None)

@@ -83,13 +83,19 @@ def preprocess(train: Any, how: str | None) -> Callable[[Any], Float64[np.ndarra
     if how is None:
         return rows
     if how == "normalize":
-        return lambda x: (y := rows(x)) / _not_zero(np.linalg.norm(y, axis=1, keepdims=True))
+
+        def unit(x: Any) -> np.ndarray:
+            y, _ = _scaled(rows(x), 1)
+            return y / _not_zero(np.linalg.norm(y, axis=1, keepdims=True))
+
+        return unit
     low, high = train.min(0), train.max(0)
     width = _not_zero(high - low)
     if how == "standard":  # the mean and deviation of a constant column are not exact
         varies = high > low
         low = np.where(varies, train.mean(0), low)
-        width = np.where(varies, _not_zero(train.std(0)), 1.0)
+        part, exponents = _scaled(train, 0)
+        width = np.where(varies, _not_zero(np.ldexp(part.std(0), exponents[0])), 1.0)
     return lambda x: (rows(x) - low) / width
 
 
@@ -187,6 +193,12 @@ def _tensor(a: Any) -> Tensor:
     if isinstance(a, Tensor):
         return a if a.is_floating_point() else as_float64(a, "x, omega or offset")
     return torch.from_numpy(np.require(as_array(a, "x, omega or offset"), None, ["C", "W"]))
+
+
+def _scaled(x: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
+    """Divide by powers of two, which is exact, so that no sum of squares along the axis is 0."""
+    exponents = np.frexp(np.abs(x).max(axis, keepdims=True))[1]
+    return np.ldexp(x, -exponents), exponents
 
 
 def _not_zero(lengths: np.ndarray) -> np.ndarray:

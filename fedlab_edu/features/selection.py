@@ -137,6 +137,9 @@ def _array(values: Tensor) -> np.ndarray:
 
 
 def _stack(parts: list[Any]) -> Any:
+    for part in parts:
+        ok = getattr(part, "ndim", 0) == 2
+        require(ok, "what a map returns", part, "(N, n): an array, a sparse matrix or a tensor")
     widths = sorted({part.shape[1] for part in parts})
     require(len(widths) == 1, "numbers of features", widths, "one, the same for all maps")
     if len(parts) == 1:
