@@ -125,6 +125,7 @@ def test_a_start_outside_the_ball_is_projected_and_the_middle_stays_where_it_is(
         [0, 0],
         [0.3, 0.4],
     ]
+    assert project([[3.0, 4.0]], 1e300).tolist() == [[3.0, 4.0]]  # whose square floats lack
     played = ogd(Losses("quadratic", [[0.0, 0.0]]), [3.0, 4.0], 0.5, 1.0)
     assert played.trajectory is not None
     assert played.trajectory.tolist() == [pytest.approx([0.6, 0.8])]

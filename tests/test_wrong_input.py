@@ -1,6 +1,7 @@
 """Inputs that would silently give wrong numbers are refused by name, or give the right ones."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import inf, nan
 from typing import Any
 
@@ -66,6 +67,16 @@ def played(model: Model) -> Run:
     return communicate(start(model, small()), model, small(), 2)
 
 
+def not_numbers(layer: nn.Module) -> None:
+    for p in layer.parameters():
+        nn.init.constant_(p, nan)
+
+
+def half_of(value: float) -> Federation:
+    x, y = torch.rand(4, 2).half(), torch.full((4,), value)
+    return federate(x, y, [range(4)], fractions=(1, 0, 0))
+
+
 CLIENTS = "allowed: whole numbers from 0 to 1"
 CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "a mask of clients": (lambda: small()[[True, False]], f"clients is [True, False]; {CLIENTS}"),
@@ -85,6 +96,21 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "data in another precision": (
         lambda: communicate(start(mlp(2, 2), small()), mlp(2, 2), small(torch.float64), 2),
         "dtype of x is 'torch.float64'; allowed: torch.float32",
+    ),
+    "initial weights that float32 lacks": (
+        lambda: start(mlp(2, 1), small(), w=torch.full((3,), 1e300, dtype=torch.float64)),
+        "w is [inf, inf, inf]; allowed: finite numbers in torch.float32",
+    ),
+    "a network with NaN": (
+        lambda: start(from_module(nn.Linear(2, 2).apply(not_numbers)), small()),
+        "w is [nan, nan, nan, nan, nan, nan]; allowed: finite numbers in torch.float32",
+    ),
+    "examples that float16 lacks": (
+        lambda: replace(small().train, x=torch.full((20, 2), 1e5)).to("cpu", torch.float16),
+        "x in torch.float16 is 'not finite'; allowed: numbers that it has",
+    ),
+    "targets that float16 lacks": (
+        lambda: half_of(1e5), "y in torch.float16 is 'not finite'; allowed: numbers that it has",
     ),
     "a seed with a fraction": (lambda: mlp(2, 2).init(1.5), "seed is 1.5; allowed: a whole number"),
     "a seed beyond PyTorch's": (lambda: mlp(2, 2).init(2**64), "seed is 18446744073709551616;"),

@@ -80,6 +80,8 @@ class Clients:
         require(ok, "dtype", dtype, "a dtype of floats, such as torch.float64")
         x, y = (part.to(usable_device(device)) for part in (self.x, self.y))
         x, y = (t.to(dtype or t.dtype) if t.is_floating_point() else t for t in (x, y))
+        for name, t in (("x", x), ("y", y)) if dtype else ():
+            require(t.isfinite().all(), f"{name} in {dtype}", "not finite", "numbers that it has")
         return replace(self, x=x, y=y)
 
 

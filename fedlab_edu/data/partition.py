@@ -142,6 +142,7 @@ def federate(
     real = y.is_floating_point() or (isinstance(classes, int) and classes == 0)
     precision = x.dtype if x.is_floating_point() else torch.get_default_dtype()
     y = y.to(x.device, precision if real else y.dtype)
+    require(y.isfinite().all(), f"y in {y.dtype}", "not finite", "numbers that it has")
     require(len(y) == len(x), "targets y", len(y), f"{len(x)}, as many as inputs x")
     ok, allowed = y.dim() <= x.dim(), f"{(len(x),)}, a target for each example: x comes first"
     require(ok, "shape of y", tuple(y.shape), allowed)

@@ -13,7 +13,9 @@ from torch import Tensor
 from fedlab_edu.methods.fedavg import FedAvg
 from fedlab_edu.methods.method import RoundUpdate, Server
 from fedlab_edu.training.hparams import ServerHP
-from fedlab_edu.validate import positive, share
+from fedlab_edu.validate import real, share
+
+_in_float32 = real("from 1e-18 to 1e18, whose squares float32 has", lambda x: 1e-18 <= x <= 1e18)
 
 
 @dataclass(frozen=True)
@@ -26,11 +28,11 @@ class FedAdam(FedAvg):
 
     Args:
         beta2: the decay of the second moment.
-        tau: the degree of adaptivity, above 0.
+        tau: the degree of adaptivity.
     """
 
     beta2: Annotated[float, share] = 0.99
-    tau: Annotated[float, positive] = 1e-3
+    tau: Annotated[float, _in_float32] = 1e-3
 
     def agg(self, server: Server, update: RoundUpdate, b: ServerHP) -> Server:
         change, beta1 = update.average - server.w, float(b.momentum)

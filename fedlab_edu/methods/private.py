@@ -60,7 +60,8 @@ def privacy(noise: float, clients: int, of: int, rounds: int, delta: float) -> f
         clients, of: B and N.
         delta: above 0 and below 1; usually below 1 / N.
     """
-    require(number(noise) > 0, "noise", noise, "above 0: without noise nothing is private")
+    allowed = "from 1e-6 to 1e6: without noise nothing is private"
+    require(1e-6 <= number(noise) <= 1e6, "noise", noise, allowed)
     of, rounds = whole("of", of, 1), whole("rounds", rounds, 1)
     clients = whole("clients", clients, 1, of)
     require(0 < number(delta) < 1, "delta", delta, "above 0 and below 1")

@@ -36,7 +36,7 @@ def project(w: Any, radius: float) -> Float[Tensor, "... d"]:
     require(w.numel(), "shape of w", tuple(w.shape), "(..., d), none of them 0")
     square = w.square().sum(-1, keepdim=True)
     longest = float(square.max())
-    if longest <= radius**2:
+    if longest <= radius * radius:  # ** raises where it overflows
         return w  # all are inside, as is common
     require(longest < inf, "largest |w|^2", longest, "a finite number: take smaller steps")
     return w * (radius / square.sqrt()).clamp(max=1)  # radius / 0 is +inf, and becomes 1

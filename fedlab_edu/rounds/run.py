@@ -138,6 +138,7 @@ def start(
     seed = whole("seed", seed, 0)
     w = model.init(seed_for(seed)) if w is None else _checked(w, model)
     w = w.to(device, dtype)
+    require_all(w.isfinite(), "w", w, f"finite numbers in {w.dtype}")
     stateless = method.init_state(w) is None
     allowed = "False, for clients of this method keep vectors"
     require(not replacement or stateless, "replacement", replacement, allowed)
@@ -173,5 +174,4 @@ def _checked(w: object, model: Model) -> Tensor:
     require(not w.is_meta, "device of w", "meta", "one that holds numbers")
     require(tuple(w.shape) == (model.d,), "shape of w", tuple(w.shape), f"{(model.d,)}")
     require(w.is_floating_point(), "dtype of w", str(w.dtype), "floats")
-    require_all(w.isfinite(), "w", w, "finite numbers")
     return w.detach().clone()
