@@ -1,6 +1,7 @@
 """Typical answers to the exercises, and the module that they are written in."""
 
 import ast
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -97,6 +98,24 @@ def callers(exercise: Assignment, folder: Path) -> dict[str, set[str]]:
 )
 def test_a_typical_answer_is_judged_as_it_is_marked(exercise, answer, bank):
     assert complaint(answer, bank(exercise)[answer.name]) == ""
+
+
+@pytest.mark.parametrize(
+    ("question", "known"),
+    # with one epoch and a single full minibatch, the two mistakes are one
+    [("ex01.2", ["one minibatch an epoch"]), ("ex03.1", [])],
+)
+def test_no_failed_test_names_another_mistake(question, known, bank):
+    exercise = question.partition(".")[0]
+    wrong = [answer for answer in ANSWERS[exercise] if answer.question == question]
+    misled = [
+        answer.name
+        for answer in wrong
+        for result in bank(exercise)[answer.name].questions[question]
+        if result.likely and not re.search(answer.hint, f"{result.message} {result.likely}")
+    ]
+    assert wrong
+    assert misled == known
 
 
 @pytest.mark.nightly

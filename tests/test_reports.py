@@ -206,9 +206,12 @@ def test_the_table_says_where_a_page_is_and_what_the_instructor_should_see_to():
 
 
 def test_code_that_a_problem_quotes_follows_a_colon_in_the_table():
-    broken = replace(CLASS[2], problem="Python cannot read line 1: invalid syntax\n  retrun 1")
-    (row,) = table([broken]).rows
-    assert row[7] == "Python cannot read line 1: invalid syntax: retrun 1"
+    unread = replace(CLASS[2], problem="Python cannot read line 1: invalid syntax\n  retrun 1")
+    endless = replace(CLASS[2], problem="The import was stopped.\n  line 3, in module: while True:")
+    assert [row[7] for row in table([unread, endless]).rows] == [
+        "Python cannot read line 1: invalid syntax: retrun 1",
+        "The import was stopped: line 3, in module: while True:",
+    ]
 
 
 def test_difficulty_counts_graded_submissions_only():

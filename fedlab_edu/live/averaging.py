@@ -43,8 +43,8 @@ def drift(lr: float, epochs: int, rounds: int, share: float) -> str:
     chart.label(1.5, "the server", GREEN)
     gap = valleys.apart(servers[-1], valleys.best(n))
     one, two = [path[-1] for path in paths[-1]]
-    print(f"average to best: {gap:.3f}")
-    print(f"clients apart after local training: {valleys.apart(one, two):.3f}")
+    print(f"distance from the last average to the best point: {gap:.3f}")
+    print(f"distance between the clients before it: {valleys.apart(one, two):.3f}")
     return chart.svg(
         f"The server's model after {rounds} rounds of {epochs} local steps is {gap:.2f} away from "
         "the point that is best for both clients."

@@ -127,7 +127,7 @@ class Record:
     @property
     def why(self) -> str:
         """The problem on one line; code that it quotes follows a colon."""
-        return line(self.problem.replace("\n  ", ": ", 1))
+        return line(re.sub(r"\.?\n  ", ": ", self.problem, count=1))
 
     @property
     def won(self) -> float:

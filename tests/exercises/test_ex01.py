@@ -209,23 +209,23 @@ def wrong_rounds(s: Setting) -> dict[str, Tensor | list[Tensor]]:
 @fedavg_round(points=1, aspect="one client, one epoch: plain SGD, by hand")
 @with_average
 def test_round_of_one_client_by_hand(student: Student) -> None:
-    s = by_hand([4, 8, 0], orders=[[[0, 1, 2]]])
+    s = by_hand([4, 8, 1], orders=[[[0, 1, 2]]])
     rule = (
-        "With one client, targets y = [4, 8, 0] in this order, minibatches of 2, lr = 0.5 and "
-        "gradient w - mean(y), w goes from 0 to 3 to 1.5."
+        "With one client, targets y = [4, 8, 1] in this order, minibatches of 2, lr = 0.5 and "
+        "gradient w - mean(y), w goes from 0 to 3 to 2."
     )
-    close(student.call("fedavg_round", *s), real(1.5), wrong_rounds(s), rule)
+    close(student.call("fedavg_round", *s), real(2), wrong_rounds(s), rule)
 
 
 @fedavg_round(points=2, aspect="two clients, two epochs, by hand")
 @with_average
 def test_round_of_two_clients_by_hand(student: Student) -> None:
-    s = by_hand([2], [4, 8, 0], orders=[[[0], [0]], [[0, 1, 2], [2, 0, 1]]])
+    s = by_hand([2], [4, 8, 0], orders=[[[0], [0]], [[1, 2, 0], [2, 0, 1]]])
     rule = (
-        "With targets [2] and [4, 8, 0], orders [0], [0] and [0, 1, 2], [2, 0, 1] and gradient "
-        "w - mean(y), the clients end at 1.5 and 4.875."
+        "With targets [2] and [4, 8, 0], orders [0], [0] and [1, 2, 0], [2, 0, 1] and gradient "
+        "w - mean(y), the clients end at 1.5 and 5.25."
     )
-    close(student.call("fedavg_round", *s), real((1 * 1.5 + 3 * 4.875) / 4), wrong_rounds(s), rule)
+    close(student.call("fedavg_round", *s), real((1 * 1.5 + 3 * 5.25) / 4), wrong_rounds(s), rule)
 
 
 @fedavg_round(points=3, aspect="softmax regression on four drawn clients, as in the package")

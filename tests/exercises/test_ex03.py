@@ -52,7 +52,7 @@ def check_unspent(student: Student, *cases: Case) -> None:
         answer = student.call("unspent", *h)
         return replace(answer, given=h._asdict())
 
-    check(ask, UNSPENT, cases)
+    check(ask, UNSPENT, cases, [Case((Halving(80, 21, 6, 2),))])
 
 
 def by_trying(h: Halving) -> int:

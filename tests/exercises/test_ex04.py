@@ -429,7 +429,8 @@ def test_round_knows_no_order_and_no_scale(student: Student) -> None:
 def check_committed(student: Student, *cases: Case) -> None:
     g = real(0.3, -0.2, 0.7, 0.1)
     others = [Case((g, rule, 7)) for rule in ("constant", "adaptive", "aggressive")]
-    ask_for = partial(ask, student, {"ZeroDivisionError": "where all g_j are 0, m is 0"})
+    zero = "rounds are counted from 1; and where all g_j are 0, m is 0"
+    ask_for = partial(ask, student, {"ZeroDivisionError": zero})
     check(partial(ask_for, "theta_after"), COMMITTED, cases, others)
 
 

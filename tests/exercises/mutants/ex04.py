@@ -757,6 +757,16 @@ def theta_after(g, rule, rounds):
     return z.softmax(0)
 
 
+@wrong("ex04.4", "after rounds from 0", "rounds are counted from 1")
+def theta_after(g, rule, rounds):
+    m, usual = g.abs().max().item(), math.sqrt(2 * math.log(len(g)))
+    z = torch.zeros_like(g)
+    for t in range(rounds):
+        by = {"constant": 1, "adaptive": m * t**0.5, "aggressive": m}[rule]
+        z = z - usual / by * g
+    return z.softmax(0)
+
+
 @wrong("ex04.4", "after adaptive last step", "have the size of the last one")
 def theta_after(g, rule, rounds):
     m, usual = g.abs().max().item(), math.sqrt(2 * math.log(len(g)))
