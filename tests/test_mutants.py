@@ -103,7 +103,7 @@ def test_a_typical_answer_is_judged_as_it_is_marked(exercise, answer, bank):
 @pytest.mark.parametrize(
     ("question", "known"),
     # with one epoch and a single full minibatch, the two mistakes are one
-    [("ex01.2", ["one minibatch an epoch"]), ("ex03.1", [])],
+    [("ex01.2", ["one minibatch an epoch"]), ("ex03.1", []), ("ex04.5", [])],
 )
 def test_no_failed_test_names_another_mistake(question, known, bank):
     exercise = question.partition(".")[0]
